@@ -1,0 +1,411 @@
+#include "synth/sample.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "base/portable_math.hpp"
+#include "base/random.hpp"
+#include "ops/kernel_fields.hpp"
+#include "sim/compiled_program.hpp"
+#include "synth/symbols.hpp"
+
+namespace lockstep::synth {
+namespace {
+
+/// A normal variate that depends on the generator and the place alone.
+double normal(const Random& random, std::uint64_t place) {
+  constexpr double kInside = 1e-12;
+  return normal_quantile(std::clamp(random.uniform(place), kInside, 1 - kInside));
+}
+
+/// e^(spread z - spread^2 / 2): of mean 1.
+double factor_of(const Random& random, std::uint64_t place, double spread) {
+  return spread > 0 ? portable_exp(spread * normal(random, place) - spread * spread / 2) : 1;
+}
+
+bool is_low_precision(DataType type) {
+  return type == DataType::FP16 || type == DataType::BF16 || type == DataType::FP8;
+}
+
+/// Writes one Program of a template.
+class ProgramSampler {
+ public:
+  ProgramSampler(const Model& model, const JobModel& job, const Template& tmpl, const SampleOptions& options)
+      : model_{model},
+        job_{job},
+        template_{tmpl},
+        options_{options},
+        random_{Random{options.seed, "synth.times"}} {}
+
+  /// @param parameters over those of the recorded job
+  void use(const Symbols& symbols, double parameters, const GpuSpec& gpu) {
+    symbols_ = symbols;
+    program_ = template_.program;
+    program_.kernels.clear();
+    program_.collectives.clear();
+    for (const KernelEntry& entry : template_.kernels) {
+      const KernelWork work = work_of(entry, parameters);
+      KernelCall call{entry.call.name, type_of(entry), work};
+      const auto* timed = std::get_if<Timed>(&call.work);
+      seconds_.push_back(timed != nullptr ? timed->duration.in_base_units() : time_kernel(call, gpu).seconds);
+      seconds_.back() *= portable_exp(entry.residual);
+      program_.kernels.push_back(std::move(call));
+    }
+    for (const CallEntry& entry : template_.calls) program_.collectives.push_back(call_of(entry, parameters));
+  }
+
+  /// @param variant of those ranks that do the same
+  Program program(std::uint32_t variant, std::uint64_t& repairs) {
+    random_ = Random{options_.seed, "synth.times"}.of(variant);
+    place_ = 0;
+    Program made = program_;
+    // Kernels that were always timed the same stay as they are; others are timed as they are drawn.
+    for (std::size_t kernel = 0; kernel < template_.kernels.size(); ++kernel) {
+      if (template_.kernels[kernel].residual != 0) set_time(made.kernels[kernel], seconds_[kernel]);
+    }
+    tokens_.clear();
+    expand(template_.body, made);
+    repairs += write_instructions(tokens_, made).waits;
+    return made;
+  }
+
+ private:
+  [[nodiscard]] KernelWork work_of(const KernelEntry& entry, double parameters) const {
+    std::vector<KernelField> fields = fields_of(entry.call.work);
+    std::size_t size = 0;
+    for (KernelField& field : fields) {
+      if (!field.is_size) continue;
+      const Monomial& product = entry.sizes[size++];
+      field.value = field.value == 0 ? 0 : std::max(1.0, std::round(product.value(symbols_, parameters)));
+    }
+    return work_with(kind_of(entry.call.work), fields);
+  }
+
+  [[nodiscard]] DataType type_of(const KernelEntry& entry) const {
+    const bool may_change = options_.precision && is_low_precision(entry.call.type) &&
+                            (*options_.precision != DataType::FP8 ||
+                             std::holds_alternative<Gemm>(entry.call.work));
+    return may_change ? *options_.precision : entry.call.type;
+  }
+
+  [[nodiscard]] CollectiveCall call_of(const CallEntry& entry, double parameters) const {
+    CollectiveCall call = entry.call;
+    const double element = size_of(call.type).in_base_units();
+    const double before = call.size.in_base_units();
+    if (before > 0) {
+      call.size = Bytes{std::max(1.0, std::round(entry.elements.value(symbols_, parameters))) * element};
+      for (double& bytes : call.send_bytes) bytes *= call.size.in_base_units() / before;
+    }
+    return call;
+  }
+
+  /// Copies between host and GPU share links: they stay copies.
+  static void set_time(KernelCall& call, double seconds) {
+    const auto* copy = std::get_if<Memcpy>(&call.work);
+    if (copy == nullptr || copy->path == Memcpy::Path::DeviceToDevice) call.work = Timed{Seconds{seconds}};
+  }
+
+  [[nodiscard]] double spread_of(const KernelEntry& entry) const {
+    if (options_.exact) return 0;
+    if (entry.support >= model_.min_support) return entry.spread;
+    const auto pooled = model_.spreads.find(entry.call.name);
+    return pooled != model_.spreads.end() ? pooled->second : entry.spread;
+  }
+
+  void expand(const std::vector<Item>& items, Program& made) {
+    for (const Item& item : items) {
+      if (item.body.empty()) {
+        tokens_.push_back(drawn(item, made));
+        continue;
+      }
+      const std::uint32_t count = count_with(item, symbols_, job_.symbols);
+      for (std::uint32_t time = 0; time < count; ++time) expand(item.body, made);
+    }
+  }
+
+  Token drawn(const Item& item, Program& made) {
+    Token token = item.token;
+    if (!options_.exact && item.spread > 0) {
+      const auto factor = static_cast<float>(factor_of(random_, place_++, static_cast<double>(item.spread)));
+      token.lead *= factor;
+      token.cost *= factor;
+    }
+    if (token.op != Opcode::Launch || token.per_rank) return token;
+    const KernelEntry& entry = template_.kernels[token.operand];
+    const double spread = spread_of(entry);
+    if (spread > 0) {
+      KernelCall call = made.kernels[token.operand];
+      set_time(call, seconds_[token.operand] * factor_of(random_, place_++, spread));
+      token.operand = static_cast<std::uint32_t>(made.kernels.size());
+      made.kernels.push_back(std::move(call));
+    }
+    return token;
+  }
+
+  const Model& model_;
+  const JobModel& job_;
+  const Template& template_;
+  const SampleOptions& options_;
+  Random random_;
+  std::uint64_t place_ = 0;
+  Symbols symbols_;
+  Program program_;
+  std::vector<double> seconds_;  // by kernel
+  std::vector<Token> tokens_;
+};
+
+/// Whether draws of the same template differ.
+bool varies(const Template& tmpl, const Model& model) {
+  const std::function<bool(const std::vector<Item>&)> any = [&](const std::vector<Item>& items) {
+    return std::ranges::any_of(items, [&](const Item& item) {
+      if (!item.body.empty()) return any(item.body);
+      if (item.spread > 0) return true;
+      if (item.token.op != Opcode::Launch || item.token.per_rank) return false;
+      const KernelEntry& kernel = tmpl.kernels[item.token.operand];
+      const auto pooled = model.spreads.find(kernel.call.name);
+      return kernel.spread > 0 || (pooled != model.spreads.end() && pooled->second > 0);
+    });
+  };
+  return any(tmpl.body);
+}
+
+Symbols symbols_with(const JobModel& job, const Symbols& wanted) {
+  Symbols symbols = job.symbols;
+  for (const auto& [name, value] : wanted) {
+    if (!symbols.contains(name)) {
+      std::vector<std::string> known;
+      for (const auto& [symbol, number] : job.symbols) known.push_back(symbol);
+      throw std::invalid_argument{
+          fmt::format("the model has no symbol '{}' (it has {}): name it when the model is fitted, with "
+                      "--label {}=VALUE",
+                      name, fmt::join(known, ", "), name)};
+    }
+    symbols[name] = value;
+  }
+  return symbols;
+}
+
+/// How far @p job is from what is wanted: sum of |log ratio|.
+double distance(const JobModel& job, const Symbols& wanted) {
+  double sum = 0;
+  for (const auto& [name, value] : wanted) {
+    const auto known = job.symbols.find(name);
+    constexpr double kMissing = 1e6;
+    sum += known == job.symbols.end() ? kMissing : std::abs(std::log(value / known->second));
+  }
+  return sum;
+}
+
+/// The job whose structure is taken: the nearest to what is wanted; of several by lot.
+std::size_t drawn_job(const Model& model, const SampleOptions& options) {
+  std::vector<std::size_t> nearest;
+  double least = 0;
+  for (std::size_t i = 0; i < model.jobs.size(); ++i) {
+    const double away = distance(model.jobs[i], options.symbols);
+    if (nearest.empty() || away < least) {
+      nearest = {i};
+      least = away;
+    } else if (away == least) {
+      nearest.push_back(i);
+    }
+  }
+  const Random random{options.seed, "synth.job"};
+  return nearest[static_cast<std::size_t>(random.uniform(0) * static_cast<double>(nearest.size()))];
+}
+
+double parameter_ratio(const JobModel& job, const Symbols& symbols) {
+  double before = 0;
+  double after = 0;
+  for (const Template& tmpl : job.templates) {
+    before += parameters_of(tmpl, job.symbols, job.symbols);
+    after += parameters_of(tmpl, symbols, job.symbols);
+  }
+  return before > 0 && after > 0 ? after / before : 1;
+}
+
+bool reduces_gradients(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter ||
+         kind == CollectiveKind::AllGather;
+}
+
+/// By group: bytes that a member hands to reductions, and whether messages go through it.
+struct GroupUse {
+  double reduced = 0;
+  bool has_messages = false;
+};
+
+std::vector<GroupUse> uses_of(const Job& job) {
+  std::vector<GroupUse> uses(job.groups.size());
+  for (const RankAssignment& rank : job.ranks) {
+    const Program& program = *job.programs[rank.program];
+    for (const CollectiveCall& call : program.collectives) {
+      GroupUse& use = uses[rank.groups[call.group]];
+      use.has_messages = use.has_messages || call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
+      if (reduces_gradients(call.kind)) use.reduced = std::max(use.reduced, call.size.in_base_units());
+    }
+  }
+  return uses;
+}
+
+/// Groups of data parallelism: those of all ranks, else those whose members lie farthest apart.
+std::vector<bool> growing_groups(const Job& job) {
+  const std::vector<GroupUse> uses = uses_of(job);
+  std::vector<bool> grows(job.groups.size(), false);
+  std::uint32_t widest = 0;
+  for (std::size_t i = 0; i < job.groups.size(); ++i) {
+    const auto& ranks = job.groups[i].ranks;
+    grows[i] = ranks.size() == job.ranks.size() && !uses[i].has_messages;
+    if (ranks.size() > 1 && !uses[i].has_messages && !grows[i]) widest = std::max(widest, ranks[1] - ranks[0]);
+  }
+  for (std::size_t i = 0; i < job.groups.size(); ++i) {
+    const auto& ranks = job.groups[i].ranks;
+    const bool is_apart = ranks.size() > 1 && !uses[i].has_messages && ranks[1] - ranks[0] == widest;
+    grows[i] = grows[i] || is_apart || ranks.size() == 1;
+  }
+  return grows;
+}
+
+}  // namespace
+
+Job replicated(const Job& job, std::uint32_t times) {
+  const std::vector<bool> grows = growing_groups(job);
+  const auto ranks = static_cast<std::uint32_t>(job.ranks.size());
+  Job made;
+  made.steps = job.steps;
+  for (const auto& program : job.programs) {
+    auto copy = std::make_shared<Program>(*program);
+    made.programs.push_back(copy);
+  }
+  std::vector<std::vector<std::uint32_t>> group(times, std::vector<std::uint32_t>(job.groups.size()));
+  for (std::size_t i = 0; i < job.groups.size(); ++i) {
+    for (std::uint32_t time = 0; time < times; ++time) {
+      const bool is_new = time == 0 || !grows[i];
+      group[time][i] = is_new ? static_cast<std::uint32_t>(made.groups.size()) : group[0][i];
+      if (is_new) made.groups.push_back({fmt::format("group{}", made.groups.size() + 1), {}});
+      for (const std::uint32_t rank : job.groups[i].ranks) {
+        made.groups[group[time][i]].ranks.push_back(time * ranks + rank);
+      }
+    }
+  }
+  for (std::uint32_t time = 0; time < times; ++time) {
+    for (RankAssignment rank : job.ranks) {
+      for (std::uint32_t& of_rank : rank.groups) of_rank = group[time][of_rank];
+      made.ranks.push_back(std::move(rank));
+    }
+  }
+  return made;
+}
+
+namespace {
+
+/// Uneven all-to-alls of groups that grew: a member sends each its part to as many more.
+void spread_over(Job& job, std::uint32_t times) {
+  for (auto& shared : job.programs) {
+    auto program = std::make_shared<Program>(*shared);
+    for (CollectiveCall& call : program->collectives) {
+      if (call.send_bytes.empty()) continue;
+      std::vector<double> bytes;
+      for (std::uint32_t time = 0; time < times; ++time) {
+        for (const double part : call.send_bytes) bytes.push_back(part / times);
+      }
+      call.send_bytes = std::move(bytes);
+    }
+    shared = std::move(program);
+  }
+}
+
+Job job_of(const Model& model, std::size_t number, const Symbols& symbols, const GpuSpec& gpu,
+           const SampleOptions& options, std::uint64_t& repairs) {
+  const JobModel& source = model.jobs[number];
+  const double parameters = parameter_ratio(source, symbols);
+  Job job;
+  job.groups = source.groups;
+  job.ranks = source.ranks;
+  job.steps = source.steps;
+  std::vector<std::vector<std::uint32_t>> variants;
+  const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(options.variants, source.ranks.size()));
+  for (const Template& tmpl : source.templates) {
+    ProgramSampler sampler{model, source, tmpl, options};
+    sampler.use(symbols, parameters, gpu);
+    std::vector<std::uint32_t> of_template;
+    const std::uint32_t count = !options.exact && varies(tmpl, model) ? std::max(most, 1U) : 1;
+    for (std::uint32_t variant = 0; variant < count; ++variant) {
+      of_template.push_back(static_cast<std::uint32_t>(job.programs.size()));
+      job.programs.push_back(std::make_shared<const Program>(sampler.program(variant, repairs)));
+    }
+    variants.push_back(std::move(of_template));
+  }
+  std::map<std::uint32_t, std::size_t> used;
+  for (RankAssignment& rank : job.ranks) {
+    const auto& of_template = variants[rank.program];
+    rank.program = of_template[used[rank.program]++ % of_template.size()];
+  }
+  return job;
+}
+
+}  // namespace
+
+Sample sample(const Model& model, const GpuSpec& gpu, const SampleOptions& options) {
+  Sample made;
+  made.source = drawn_job(model, options);
+  const JobModel& source = model.jobs[made.source];
+  made.symbols = symbols_with(source, options.symbols);
+  const auto ranks = static_cast<std::uint32_t>(made.symbols.at("ranks"));
+  const auto recorded = static_cast<std::uint32_t>(source.ranks.size());
+  if (ranks == 0 || ranks % recorded != 0) {
+    throw std::invalid_argument{
+        fmt::format("{} ranks were asked for: a multiple of the {} that the job was recorded with is possible",
+                    ranks, recorded)};
+  }
+  made.job = job_of(model, made.source, made.symbols, gpu, options, made.repairs);
+  if (ranks > recorded) {
+    made.job = replicated(made.job, ranks / recorded);
+    spread_over(made.job, ranks / recorded);
+  }
+  check(made.job);
+  if (const std::string conflict = conflict_of(made.job); !conflict.empty()) {
+    throw std::invalid_argument{"the sample cannot run: " + conflict};
+  }
+  return made;
+}
+
+std::string conflict_of(const Job& job) {
+  // What each member of a group calls there, in the order of its launches.
+  std::vector<std::map<std::uint32_t, std::string>> calls(job.groups.size());  // by program: they share it
+  for (const RankAssignment& rank : job.ranks) {
+    const Program& program = *job.programs[rank.program];
+    std::map<std::uint32_t, std::string> of_group;
+    for (const Program::Thread& thread : program.threads) {
+      for (const Instruction& instruction : thread.instructions) {
+        if (instruction.op != Opcode::Collective) continue;
+        const CollectiveCall& call =
+            program.collectives[instruction.per_rank ? rank.collective_slots[instruction.operand]
+                                                     : instruction.operand];
+        if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive) continue;
+        const bool is_uneven = call.kind == CollectiveKind::AllToAll;
+        of_group[call.group] +=
+            fmt::format("{} {} {};", to_string(call.kind), is_uneven ? 0 : call.size.in_base_units(), call.peer);
+      }
+    }
+    for (const auto& [group, text] : of_group) calls[rank.groups[group]][rank.program] = text;
+  }
+  for (std::size_t group = 0; group < calls.size(); ++group) {
+    for (const auto& [program, text] : calls[group]) {
+      if (text != calls[group].begin()->second) {
+        return fmt::format("members of {} do not call the same collectives in the same order",
+                           job.groups[group].name);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace lockstep::synth

@@ -1,0 +1,372 @@
+#include "synth/symbols.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "ops/kernel_fields.hpp"
+
+namespace lockstep::synth {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+constexpr double kTolerance = 1e-9;
+/// Sizes that no product explains grow with the parameters from here on: flat gradients, buckets.
+constexpr double kFlat = 65'536;
+
+/// What is seen most often.
+class Mode {
+ public:
+  void add(double value) { ++counts_[value]; }
+  [[nodiscard]] std::optional<double> most() const {
+    const auto best = std::ranges::max_element(counts_, {}, [](const auto& entry) { return entry.second; });
+    return best == counts_.end() ? std::nullopt : std::optional{best->first};
+  }
+  [[nodiscard]] std::optional<double> largest() const {
+    return counts_.empty() ? std::nullopt : std::optional{counts_.rbegin()->first};
+  }
+
+ private:
+  std::map<double, std::uint64_t> counts_;
+};
+
+/// What kernels say of sizes, one after the other.
+struct Tellers {
+  Mode hidden, tokens, queries, head_size, batch, score_rows, score_columns, vocabulary, bags, images;
+
+  void operator()(const LayerNorm& w) {
+    if (w.part != LayerNorm::Part::Forward) return;
+    hidden.add(static_cast<double>(w.columns));
+    tokens.add(static_cast<double>(w.rows));
+  }
+  void operator()(const FlashAttention& w) {
+    queries.add(static_cast<double>(w.queries));
+    head_size.add(static_cast<double>(w.head_size));
+    batch.add(static_cast<double>(w.batch));
+  }
+  void operator()(const Softmax& w) {
+    if (w.direction != Direction::Forward) return;
+    if (w.logarithm) {
+      vocabulary.add(static_cast<double>(w.columns));
+    } else {
+      score_rows.add(static_cast<double>(w.rows));
+      score_columns.add(static_cast<double>(w.columns));
+    }
+  }
+  void operator()(const EmbeddingBags& w) { bags.add(static_cast<double>(w.batch)); }
+  void operator()(const Convolution& w) { images.add(static_cast<double>(w.batch)); }
+  template <class Other>
+  void operator()(const Other& /*tells nothing*/) {}
+};
+
+bool divides(double part, double whole) { return part > 0 && std::fmod(whole, part) == 0; }
+
+void set_if(Symbols& symbols, const char* name, const std::optional<double>& value) {
+  if (value && *value > 1) symbols[name] = *value;
+}
+
+double power(double base, int exponent) {
+  double value = 1;
+  for (int i = 0; i < std::abs(exponent); ++i) value *= base;
+  return exponent < 0 ? 1 / value : value;
+}
+
+/// Description length of a factor; none: it is no small fraction.
+double cost_of_factor(double factor) {
+  if (factor == 1) return 0;
+  for (const double q : {1.0, 2.0, 4.0, 8.0, 16.0}) {
+    const double p = factor * q;
+    if (p >= 0.5 && std::abs(p - std::round(p)) < kTolerance * p) {
+      return 1.5 + std::log2(std::round(p)) + std::log2(q);
+    }
+  }
+  return kNone;
+}
+
+/// Powers that a symbol can have in a size.
+std::span<const int> powers_of(const std::string& name) {
+  static constexpr std::array kTwice{0, 1, 2};
+  static constexpr std::array kOnce{0, 1};
+  static constexpr std::array kBelow{0, 1, -1};
+  if (name == "hidden" || name == "sequence") return kTwice;
+  if (name == "head_size" || name == "tensor") return kBelow;
+  return kOnce;
+}
+
+/// Layers and ranks repeat what is done: they are in no shape.
+bool is_of_shapes(const std::string& name) { return name != "layers" && name != "ranks"; }
+
+std::vector<std::string> shape_symbols(std::span<const Symbols> jobs) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : jobs.front()) {
+    const bool everywhere =
+        std::ranges::all_of(jobs, [&](const Symbols& job) { return job.contains(name); });
+    if (everywhere && is_of_shapes(name)) names.push_back(name);
+  }
+  return names;
+}
+
+class ProductSearch {
+ public:
+  ProductSearch(std::span<const double> values, std::span<const Symbols> jobs)
+      : values_{values}, jobs_{jobs}, names_{shape_symbols(jobs)} {}
+
+  Monomial best() && {
+    best_.factor = values_.front();
+    descend(0, 0, std::vector<double>(values_.begin(), values_.end()));
+    return best_;
+  }
+  [[nodiscard]] double cost() const { return cost_; }
+
+ private:
+  void descend(std::size_t symbol, double cost, const std::vector<double>& rest) {
+    if (cost >= cost_) return;
+    if (symbol == names_.size()) {
+      const bool same = std::ranges::all_of(rest, [&](double factor) {
+        return std::abs(factor - rest.front()) <= kTolerance * std::abs(rest.front());
+      });
+      const double total = same ? cost + cost_of_factor(rest.front()) : kNone;
+      if (total < cost_) {
+        cost_ = total;
+        best_ = {rest.front(), powers_, false};
+      }
+      return;
+    }
+    for (const int exponent : powers_of(names_[symbol])) {
+      std::vector<double> left = rest;
+      for (std::size_t job = 0; job < left.size(); ++job) {
+        left[job] /= power(jobs_[job].at(names_[symbol]), exponent);
+      }
+      if (exponent != 0) powers_[names_[symbol]] = exponent;
+      descend(symbol + 1, cost + std::abs(exponent), left);
+      powers_.erase(names_[symbol]);
+    }
+  }
+
+  std::span<const double> values_;
+  std::span<const Symbols> jobs_;
+  std::vector<std::string> names_;
+  std::map<std::string, int> powers_;
+  Monomial best_;
+  double cost_ = kNone;
+};
+
+/// Of jobs that do the same: one size of each.
+class SizeFitter {
+ public:
+  explicit SizeFitter(std::span<JobModel*> jobs) {
+    for (const JobModel* job : jobs) symbols_.push_back(job->symbols);
+  }
+
+  /// @param grows whether a size that no product explains is one of all parameters
+  std::vector<Monomial> fit(const std::vector<double>& values, bool grows) {
+    const auto known = known_.find({values, grows});
+    if (known != known_.end()) return known->second;
+    Monomial found = simplest_product(values, symbols_);
+    const bool is_plain = found.powers.empty() && values.front() >= kFlat;
+    std::vector<Monomial> made(values.size(), found);
+    for (std::size_t job = 0; job < values.size(); ++job) {
+      // What fits no product stays what it is in each job, or grows with the parameters.
+      const bool fits = std::abs(found.value(symbols_[job], 1) - values[job]) <= 1e-6 * values[job];
+      if (!fits || (is_plain && grows)) made[job] = {values[job], {}, grows && values[job] >= kFlat};
+    }
+    known_.emplace(std::pair{values, grows}, made);
+    return made;
+  }
+
+ private:
+  std::vector<Symbols> symbols_;
+  std::map<std::pair<std::vector<double>, bool>, std::vector<Monomial>> known_;
+};
+
+/// Sizes of a table of rows stay: how long a table is follows from nothing.
+bool may_grow(const KernelCall& call) {
+  return !std::holds_alternative<EmbeddingBags>(call.work) &&
+         !std::holds_alternative<EmbeddingCacheInsert>(call.work) &&
+         !std::holds_alternative<Convolution>(call.work) && !std::holds_alternative<IndexSelect>(call.work);
+}
+
+std::vector<double> sizes_of(const KernelCall& call) {
+  std::vector<double> sizes;
+  for (const KernelField& field : fields_of(call.work)) {
+    if (field.is_size) sizes.push_back(field.value);
+  }
+  return sizes;
+}
+
+void express_kernels(std::span<JobModel*> jobs, std::size_t tmpl, SizeFitter& fitter) {
+  const std::size_t entries = jobs.front()->templates[tmpl].kernels.size();
+  for (std::size_t entry = 0; entry < entries; ++entry) {
+    std::vector<std::vector<double>> sizes;
+    for (JobModel* job : jobs) {
+      KernelEntry& kernel = job->templates[tmpl].kernels[entry];
+      kernel.sizes.clear();
+      sizes.push_back(sizes_of(kernel.call));
+    }
+    const bool grows = may_grow(jobs.front()->templates[tmpl].kernels[entry].call);
+    for (std::size_t size = 0; size < sizes.front().size(); ++size) {
+      std::vector<double> values;
+      for (const auto& of_job : sizes) values.push_back(of_job[size]);
+      const std::vector<Monomial> found = fitter.fit(values, grows);
+      for (std::size_t job = 0; job < jobs.size(); ++job) {
+        jobs[job]->templates[tmpl].kernels[entry].sizes.push_back(found[job]);
+      }
+    }
+  }
+}
+
+void express_calls(std::span<JobModel*> jobs, std::size_t tmpl, SizeFitter& fitter) {
+  const std::size_t entries = jobs.front()->templates[tmpl].calls.size();
+  for (std::size_t entry = 0; entry < entries; ++entry) {
+    std::vector<double> values;
+    for (const JobModel* job : jobs) {
+      const CollectiveCall& call = job->templates[tmpl].calls[entry].call;
+      values.push_back(call.size.in_base_units() / size_of(call.type).in_base_units());
+    }
+    const std::vector<Monomial> found = fitter.fit(values, true);
+    for (std::size_t job = 0; job < jobs.size(); ++job) {
+      jobs[job]->templates[tmpl].calls[entry].elements = found[job];
+    }
+  }
+}
+
+std::uint64_t size_of_items(const std::vector<Item>& items) {
+  std::uint64_t size = 0;
+  for (const Item& item : items) size += item.body.empty() ? 1 : item.count * size_of_items(item.body);
+  return size;
+}
+
+bool launches(const std::vector<Item>& items) {
+  return std::ranges::any_of(items, [](const Item& item) {
+    return item.body.empty() ? item.token.op == Opcode::Launch : launches(item.body);
+  });
+}
+
+void count_repeats(const std::vector<Item>& items, std::uint64_t times, std::map<std::uint32_t, std::uint64_t>& covered) {
+  for (const Item& item : items) {
+    if (item.body.empty()) continue;
+    const std::uint64_t size = size_of_items(item.body);
+    if (item.count >= 3 && launches(item.body)) covered[item.count] += times * item.count * size;
+    count_repeats(item.body, times * item.count, covered);
+  }
+}
+
+}  // namespace
+
+double Monomial::value(const Symbols& symbols, double parameters) const {
+  double product = factor;
+  for (const auto& [name, exponent] : powers) product *= power(symbols.at(name), exponent);
+  return with_parameters ? product * parameters : product;
+}
+
+std::string to_text(const Monomial& monomial) {
+  std::string text = monomial.factor == 1 && !monomial.powers.empty() ? "" : fmt::format("{:.6g}", monomial.factor);
+  for (const auto& [name, exponent] : monomial.powers) {
+    text += exponent < 0 ? "/" : text.empty() ? "" : "*";
+    text += name + (std::abs(exponent) > 1 ? fmt::format("^{}", std::abs(exponent)) : "");
+  }
+  return monomial.with_parameters ? text + "*parameters" : text;
+}
+
+std::vector<std::string> symbols_of(const Model& model) {
+  std::vector<std::string> names;
+  for (const JobModel& job : model.jobs) {
+    for (const auto& [name, value] : job.symbols) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Symbols symbols_told_by(const Template& tmpl) {
+  Tellers told;
+  for (const KernelEntry& kernel : tmpl.kernels) std::visit(told, kernel.call.work);
+  Symbols symbols;
+  const std::optional<double> hidden = told.hidden.most();
+  const std::optional<double> tokens = told.tokens.most();
+  std::optional<double> sequence = told.queries.most();
+  std::optional<double> batch = told.batch.most();
+  std::optional<double> head_size = told.head_size.most();
+  if (!sequence && tokens && told.score_columns.most() && divides(*told.score_columns.most(), *tokens)) {
+    sequence = told.score_columns.most();
+  }
+  if (tokens && sequence && divides(*sequence, *tokens)) batch = *tokens / *sequence;
+  if (!head_size && hidden && tokens && told.score_rows.most() && divides(*tokens, *told.score_rows.most())) {
+    const double heads = *told.score_rows.most() / *tokens;
+    if (divides(heads, *hidden)) head_size = *hidden / heads;
+  }
+  if (!batch) batch = told.bags.most() ? told.bags.most() : told.images.most();
+  set_if(symbols, "hidden", hidden);
+  set_if(symbols, "sequence", sequence);
+  set_if(symbols, "batch", batch);
+  set_if(symbols, "head_size", head_size);
+  set_if(symbols, "vocabulary", told.vocabulary.largest());
+  return symbols;
+}
+
+std::uint32_t layers_of(const std::vector<Item>& body) {
+  std::map<std::uint32_t, std::uint64_t> covered;
+  count_repeats(body, 1, covered);
+  const auto best = std::ranges::max_element(covered, {}, [](const auto& entry) { return entry.second; });
+  return best == covered.end() ? 0 : best->first;
+}
+
+Monomial simplest_product(std::span<const double> values, std::span<const Symbols> symbols) {
+  return ProductSearch{values, symbols}.best();
+}
+
+void express_sizes(std::span<JobModel*> jobs) {
+  SizeFitter fitter{jobs};
+  for (std::size_t tmpl = 0; tmpl < jobs.front()->templates.size(); ++tmpl) {
+    express_kernels(jobs, tmpl, fitter);
+    express_calls(jobs, tmpl, fitter);
+  }
+}
+
+std::uint32_t count_with(const Item& block, const Symbols& symbols, const Symbols& fitted) {
+  constexpr std::int64_t kOff = 2;
+  constexpr std::uint64_t kLeastBlock = 6;
+  const auto before = fitted.find("layers");
+  if (before == fitted.end() || !launches(block.body) || size_of_items(block.body) < kLeastBlock) return block.count;
+  const auto old_layers = static_cast<std::int64_t>(before->second);
+  const auto new_layers = static_cast<std::int64_t>(symbols.at("layers"));
+  const auto count = static_cast<std::int64_t>(block.count);
+  if (old_layers < 3 || old_layers == new_layers) return block.count;
+  if (count % old_layers == 0) return static_cast<std::uint32_t>(count / old_layers * new_layers);
+  if (std::abs(count - old_layers) > kOff) return block.count;
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(1, count + new_layers - old_layers));
+}
+
+double parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted) {
+  const auto is_free = [](const Monomial& size) {
+    return !size.powers.contains("batch") && !size.powers.contains("sequence");
+  };
+  const std::function<double(const std::vector<Item>&)> sum = [&](const std::vector<Item>& items) {
+    double total = 0;
+    for (const Item& item : items) {
+      if (!item.body.empty()) {
+        total += count_with(item, symbols, fitted) * sum(item.body);
+        continue;
+      }
+      if (item.token.op != Opcode::Launch || item.token.per_rank) continue;
+      const KernelEntry& kernel = tmpl.kernels[item.token.operand];
+      const auto* product = std::get_if<Gemm>(&kernel.call.work);
+      constexpr std::size_t kM = 1, kN = 2, kK = 3;
+      if (product == nullptr || !is_free(kernel.sizes[kM]) || !is_free(kernel.sizes[kN]) ||
+          is_free(kernel.sizes[kK])) {
+        continue;
+      }
+      total += kernel.sizes[kM].value(symbols, 1) * kernel.sizes[kN].value(symbols, 1);
+    }
+    return total;
+  };
+  return sum(tmpl.body);
+}
+
+}  // namespace lockstep::synth
