@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/opened_scenario.hpp"
-#include "app/prediction.hpp"
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/kernels/shape_words.hpp"
+#include "scenario/opened_scenario.hpp"
+#include "scenario/prediction.hpp"
 #include "traces/replay/predicted_kernels.hpp"
 #include "traces/replay/replay_job.hpp"
 
