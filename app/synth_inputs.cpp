@@ -13,6 +13,7 @@
 #include "calibration/kernels/shape_words.hpp"
 #include "scenario/opened_scenario.hpp"
 #include "scenario/prediction.hpp"
+#include "scenario/resolved_scenario.hpp"
 #include "traces/replay/predicted_kernels.hpp"
 #include "traces/replay/replay_job.hpp"
 
@@ -42,7 +43,7 @@ std::string cluster_text(const YamlDocument& document) {
 
 synth::Recording of_scenario(const std::string& job) {
   const auto [path, configs, document] = open_scenario(job, {});
-  Setting setting = build(document, configs);
+  ResolvedScenario setting = build(document, configs);
   synth::Recording made;
   made.gpu = setting.gpu_models[setting.gpu_model_of_rank.front()];
   if (!is_shipped("gpus", made.gpu.name)) made.gpu.name.clear();
@@ -150,7 +151,7 @@ std::vector<synth::Recording> read_recordings(const SynthInput& input) {
 std::optional<Seconds> simulated_step(const std::string& job) {
   if (!is_scenario(job)) return std::nullopt;
   const auto [path, configs, document] = open_scenario(job, {});
-  const Setting setting = build(document, configs);
+  const ResolvedScenario setting = build(document, configs);
   return predict(setting, nullptr, EngineMode::Bare).mean_step();
 }
 
