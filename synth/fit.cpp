@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
+#include "ops/call_hash.hpp"
 #include "synth/symbols.hpp"
 #include "synth/templates.hpp"
 
@@ -45,16 +49,93 @@ JobModel job_model(const Recording& recording, const FitOptions& options) {
   return made;
 }
 
-/// What jobs must share for their sizes to be compared: kinds of kernels and collectives, in their order.
-std::vector<std::uint64_t> skeleton(const JobModel& job) {
-  std::vector<std::uint64_t> words;
-  constexpr std::uint64_t kKinds = 1000;
-  for (const Template& tmpl : job.templates) {
-    for (const KernelEntry& kernel : tmpl.kernels) {
-      words.push_back(kKinds + kernel.call.work.index() * kKinds + static_cast<std::uint64_t>(kernel.call.type));
+void for_each_item(std::vector<Item>& items, const std::function<void(Item&)>& visit) {
+  for (Item& item : items) {
+    visit(item);
+    for_each_item(item.body, visit);
+  }
+}
+
+bool is_launch(const Item& item) {
+  return item.body.empty() && item.token.op == Opcode::Launch && !item.token.per_rank;
+}
+bool is_call(const Item& item) {
+  return item.body.empty() && item.token.op == Opcode::Collective && !item.token.per_rank;
+}
+
+/// Every place gets entries of its own: kernels that have the same shape in one job may differ in another.
+void separate_entries(Template& tmpl) {
+  for_each_item(tmpl.body, [&](Item& item) {
+    if (is_launch(item)) {
+      tmpl.kernels.push_back(KernelEntry{tmpl.kernels[item.token.operand]});
+      item.token.operand = static_cast<std::uint32_t>(tmpl.kernels.size() - 1);
+    } else if (is_call(item)) {
+      tmpl.calls.push_back(CallEntry{tmpl.calls[item.token.operand]});
+      item.token.operand = static_cast<std::uint32_t>(tmpl.calls.size() - 1);
     }
-    for (const CallEntry& call : tmpl.calls) words.push_back(static_cast<std::uint64_t>(call.call.kind));
-    words.push_back(~std::uint64_t{0});
+  });
+}
+
+std::size_t hash_of_entry(const KernelEntry& entry) { return hash_of(entry.call); }
+std::size_t hash_of_entry(const CallEntry& entry) { return hash_of(entry.call); }
+
+/// Entries that are used, each once.
+template <class Entry>
+class UsedEntries {
+ public:
+  explicit UsedEntries(const std::vector<Entry>& all) : all_{all} {}
+  std::uint32_t number_of(std::uint32_t entry) {
+    const std::size_t hash = hash_of_entry(all_[entry]);
+    const auto [begin, end] = numbers_.equal_range(hash);
+    for (auto known = begin; known != end; ++known) {
+      if (used_[known->second] == all_[entry]) return known->second;
+    }
+    const auto number = static_cast<std::uint32_t>(used_.size());
+    used_.push_back(all_[entry]);
+    numbers_.emplace(hash, number);
+    return number;
+  }
+  [[nodiscard]] std::vector<Entry> take() && { return std::move(used_); }
+
+ private:
+  const std::vector<Entry>& all_;
+  std::vector<Entry> used_;
+  std::unordered_multimap<std::size_t, std::uint32_t> numbers_;
+};
+
+/// Equal entries are one again; those of no place and no slot go.
+void join_entries(JobModel& job, std::uint32_t number) {
+  Template& tmpl = job.templates[number];
+  UsedEntries<KernelEntry> kernels{tmpl.kernels};
+  UsedEntries<CallEntry> calls{tmpl.calls};
+  for_each_item(tmpl.body, [&](Item& item) {
+    if (is_launch(item)) item.token.operand = kernels.number_of(item.token.operand);
+    if (is_call(item)) item.token.operand = calls.number_of(item.token.operand);
+  });
+  for (RankAssignment& rank : job.ranks) {
+    if (rank.program != number) continue;
+    for (std::uint32_t& slot : rank.kernel_slots) slot = kernels.number_of(slot);
+    for (std::uint32_t& slot : rank.collective_slots) slot = calls.number_of(slot);
+  }
+  tmpl.kernels = std::move(kernels).take();
+  tmpl.calls = std::move(calls).take();
+}
+
+/// What jobs must share for their sizes to be compared: what stands where, however often it is repeated and
+/// however large it is.
+std::vector<std::uint64_t> skeleton(JobModel& job) {
+  std::vector<std::uint64_t> words;
+  constexpr unsigned kKind = 8;
+  constexpr unsigned kType = 16;
+  for (Template& tmpl : job.templates) {
+    for_each_item(tmpl.body, [&](Item& item) {
+      std::uint64_t word = item.body.empty() ? static_cast<std::uint64_t>(item.token.op) : item.body.size();
+      if (is_launch(item)) {
+        const KernelCall& call = tmpl.kernels[item.token.operand].call;
+        word |= call.work.index() << kKind | static_cast<std::uint64_t>(call.type) << kType;
+      }
+      words.push_back(word);
+    });
   }
   for (const auto& [name, value] : job.symbols) words.push_back(std::hash<std::string>{}(name));
   return words;
@@ -113,11 +194,15 @@ Model fit(std::span<const Recording> recordings, const FitOptions& options) {
   model.min_support = options.min_support;
   for (const Recording& recording : recordings) model.jobs.push_back(job_model(recording, options));
   std::ranges::sort(model.jobs, before);
+  for (JobModel& job : model.jobs) std::ranges::for_each(job.templates, separate_entries);
   std::map<std::vector<std::uint64_t>, std::vector<JobModel*>> alike;
   for (JobModel& job : model.jobs) alike[skeleton(job)].push_back(&job);
   for (auto& [words, jobs] : alike) {
     express_sizes(jobs);
     note_unclear(jobs);
+  }
+  for (JobModel& job : model.jobs) {
+    for (std::uint32_t number = 0; number < job.templates.size(); ++number) join_entries(job, number);
   }
   model.spreads = pooled_spreads(model);
   return model;

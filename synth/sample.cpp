@@ -35,6 +35,12 @@ bool is_low_precision(DataType type) {
   return type == DataType::FP16 || type == DataType::BF16 || type == DataType::FP8;
 }
 
+/// Factors on sizes that grow with the parameters.
+struct Growth {
+  double kernels = 1, calls = 1;  ///< outside of the layers
+  double layer = 1;               ///< within one
+};
+
 /// Writes one Program of a template.
 class ProgramSampler {
  public:
@@ -45,21 +51,18 @@ class ProgramSampler {
         options_{options},
         random_{Random{options.seed, "synth.times"}} {}
 
-  /// @param parameters over those of the recorded job
-  void use(const Symbols& symbols, double parameters, const GpuSpec& gpu) {
+  void use(const Symbols& symbols, const Growth& growth, const GpuSpec& gpu) {
     symbols_ = symbols;
     program_ = template_.program;
     program_.kernels.clear();
     program_.collectives.clear();
-    for (const KernelEntry& entry : template_.kernels) {
-      const KernelWork work = work_of(entry, parameters);
-      KernelCall call{entry.call.name, type_of(entry), work};
-      const auto* timed = std::get_if<Timed>(&call.work);
-      seconds_.push_back(timed != nullptr ? timed->duration.in_base_units() : time_kernel(call, gpu).seconds);
-      seconds_.back() *= portable_exp(entry.residual);
-      program_.kernels.push_back(std::move(call));
+    // Each entry twice: as it is outside of the layers, and as it is within one.
+    for (const double parameters : {growth.kernels, growth.layer}) {
+      for (const KernelEntry& entry : template_.kernels) add_kernel(entry, parameters, gpu);
     }
-    for (const CallEntry& entry : template_.calls) program_.collectives.push_back(call_of(entry, parameters));
+    for (const double parameters : {growth.calls, growth.layer}) {
+      for (const CallEntry& entry : template_.calls) program_.collectives.push_back(call_of(entry, parameters));
+    }
   }
 
   /// @param variant of those ranks that do the same
@@ -68,16 +71,25 @@ class ProgramSampler {
     place_ = 0;
     Program made = program_;
     // Kernels that were always timed the same stay as they are; others are timed as they are drawn.
-    for (std::size_t kernel = 0; kernel < template_.kernels.size(); ++kernel) {
-      if (template_.kernels[kernel].residual != 0) set_time(made.kernels[kernel], seconds_[kernel]);
+    for (std::size_t kernel = 0; kernel < made.kernels.size(); ++kernel) {
+      const KernelEntry& entry = template_.kernels[kernel % template_.kernels.size()];
+      if (entry.residual != 0) set_time(made.kernels[kernel], seconds_[kernel]);
     }
     tokens_.clear();
-    expand(template_.body, made);
+    expand(template_.body, false, made);
     repairs += write_instructions(tokens_, made).waits;
     return made;
   }
 
  private:
+  void add_kernel(const KernelEntry& entry, double parameters, const GpuSpec& gpu) {
+    KernelCall call{entry.call.name, type_of(entry), work_of(entry, parameters)};
+    const auto* timed = std::get_if<Timed>(&call.work);
+    seconds_.push_back(timed != nullptr ? timed->duration.in_base_units() : time_kernel(call, gpu).seconds);
+    seconds_.back() *= portable_exp(entry.residual);
+    program_.kernels.push_back(std::move(call));
+  }
+
   [[nodiscard]] KernelWork work_of(const KernelEntry& entry, double parameters) const {
     std::vector<KernelField> fields = fields_of(entry.call.work);
     std::size_t size = 0;
@@ -120,26 +132,31 @@ class ProgramSampler {
     return pooled != model_.spreads.end() ? pooled->second : entry.spread;
   }
 
-  void expand(const std::vector<Item>& items, Program& made) {
+  void expand(const std::vector<Item>& items, bool in_layer, Program& made) {
     for (const Item& item : items) {
       if (item.body.empty()) {
-        tokens_.push_back(drawn(item, made));
+        tokens_.push_back(drawn(item, in_layer, made));
         continue;
       }
       const std::uint32_t count = count_with(item, symbols_, job_.symbols);
-      for (std::uint32_t time = 0; time < count; ++time) expand(item.body, made);
+      const bool is_layer = in_layer || grows_with_layers(item, job_.symbols);
+      for (std::uint32_t time = 0; time < count; ++time) expand(item.body, is_layer, made);
     }
   }
 
-  Token drawn(const Item& item, Program& made) {
+  Token drawn(const Item& item, bool in_layer, Program& made) {
     Token token = item.token;
     if (!options_.exact && item.spread > 0) {
       const auto factor = static_cast<float>(factor_of(random_, place_++, static_cast<double>(item.spread)));
       token.lead *= factor;
       token.cost *= factor;
     }
+    if (token.op == Opcode::Collective && !token.per_rank && in_layer) {
+      token.operand += static_cast<std::uint32_t>(template_.calls.size());
+    }
     if (token.op != Opcode::Launch || token.per_rank) return token;
     const KernelEntry& entry = template_.kernels[token.operand];
+    if (in_layer) token.operand += static_cast<std::uint32_t>(template_.kernels.size());
     const double spread = spread_of(entry);
     if (spread > 0) {
       KernelCall call = made.kernels[token.operand];
@@ -221,14 +238,44 @@ std::size_t drawn_job(const Model& model, const SampleOptions& options) {
   return nearest[static_cast<std::size_t>(random.uniform(0) * static_cast<double>(nearest.size()))];
 }
 
-double parameter_ratio(const JobModel& job, const Symbols& symbols) {
-  double before = 0;
-  double after = 0;
-  for (const Template& tmpl : job.templates) {
-    before += parameters_of(tmpl, job.symbols, job.symbols);
-    after += parameters_of(tmpl, symbols, job.symbols);
-  }
-  return before > 0 && after > 0 ? after / before : 1;
+double ratio(double after, double before) { return before > 0 && after > 0 ? after / before : 1; }
+
+/// Elements of collectives that grow with the parameters: within the layers, and elsewhere.
+Parameters reduced_elements(const Template& tmpl, const Symbols& fitted) {
+  Parameters found;
+  using Sum = std::function<void(const std::vector<Item>&, double, bool)>;
+  const Sum sum = [&](const std::vector<Item>& items, double times, bool in_layers) {
+    for (const Item& item : items) {
+      if (!item.body.empty()) {
+        sum(item.body, times * item.count, in_layers || grows_with_layers(item, fitted));
+      } else if (item.token.op == Opcode::Collective && !item.token.per_rank) {
+        const Monomial& elements = tmpl.calls[item.token.operand].elements;
+        const double sent = elements.with_parameters ? times * elements.factor : 0;
+        found.all += sent;
+        found.of_layers += in_layers ? sent : 0;
+      }
+    }
+  };
+  sum(tmpl.body, 1, false);
+  return found;
+}
+
+/// All gradients are reduced: what layers do not reduce is left to the collectives outside of them.
+Growth growth_of(const JobModel& job, const Template& tmpl, const Symbols& symbols) {
+  const Parameters before = parameters_of(tmpl, job.symbols, job.symbols);
+  const Parameters after = parameters_of(tmpl, symbols, job.symbols);
+  Growth growth;
+  growth.kernels = ratio(after.all, before.all);
+  growth.calls = growth.kernels;
+  if (before.of_layers == 0) return growth;
+  const double layers = symbols.at("layers") / job.symbols.at("layers");
+  growth.layer = ratio(after.of_layers, before.of_layers) / layers;
+  const Parameters reduced = reduced_elements(tmpl, job.symbols);
+  const double outside = reduced.all - reduced.of_layers;
+  const double left = reduced.all * growth.kernels - reduced.of_layers * growth.layer * layers;
+  constexpr double kLeast = 0.1;
+  if (outside > 0) growth.calls = std::max(left / outside, kLeast);
+  return growth;
 }
 
 bool reduces_gradients(CollectiveKind kind) {
@@ -325,7 +372,6 @@ void spread_over(Job& job, std::uint32_t times) {
 Job job_of(const Model& model, std::size_t number, const Symbols& symbols, const GpuSpec& gpu,
            const SampleOptions& options, std::uint64_t& repairs) {
   const JobModel& source = model.jobs[number];
-  const double parameters = parameter_ratio(source, symbols);
   Job job;
   job.groups = source.groups;
   job.ranks = source.ranks;
@@ -334,7 +380,7 @@ Job job_of(const Model& model, std::size_t number, const Symbols& symbols, const
   const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(options.variants, source.ranks.size()));
   for (const Template& tmpl : source.templates) {
     ProgramSampler sampler{model, source, tmpl, options};
-    sampler.use(symbols, parameters, gpu);
+    sampler.use(symbols, growth_of(source, tmpl, symbols), gpu);
     std::vector<std::uint32_t> of_template;
     const std::uint32_t count = !options.exact && varies(tmpl, model) ? std::max(most, 1U) : 1;
     for (std::uint32_t variant = 0; variant < count; ++variant) {

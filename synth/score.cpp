@@ -163,7 +163,7 @@ double edit_distance(std::vector<std::string> a, std::vector<std::string> b) {
   return static_cast<double>(row.back()) / static_cast<double>(std::max(a.size(), b.size()));
 }
 
-double ratio(double a, double b) { return b > 0 ? a / b : a > 0 ? 2 : 1; }
+double quotient(double a, double b) { return b > 0 ? a / b : a > 0 ? 2 : 1; }
 
 }  // namespace
 
@@ -192,8 +192,8 @@ Score compare(const Recording& sampled, const Recording& source) {
   });
   score.message_ks = ks(a.messages, b.messages);
   score.host_gap_ks = ks(a.gaps, b.gaps);
-  score.work_ratio = ratio(a.seconds, b.seconds);
-  score.message_ratio = ratio(a.bytes, b.bytes);
+  score.work_ratio = quotient(a.seconds, b.seconds);
+  score.message_ratio = quotient(a.bytes, b.bytes);
   score.sequence_distance = edit_distance(a.sequence, b.sequence);
   score.size_distance = earth_movers(a.octaves, b.octaves);
   return score;

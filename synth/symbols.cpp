@@ -77,17 +77,21 @@ double power(double base, int exponent) {
   return exponent < 0 ? 1 / value : value;
 }
 
-/// Description length of a factor; none: it is no small fraction.
+/// Description length of the factor of a product; none: it is no small fraction.
 double cost_of_factor(double factor) {
+  constexpr double kMost = 512;
   if (factor == 1) return 0;
   for (const double q : {1.0, 2.0, 4.0, 8.0, 16.0}) {
-    const double p = factor * q;
-    if (p >= 0.5 && std::abs(p - std::round(p)) < kTolerance * p) {
-      return 1.5 + std::log2(std::round(p)) + std::log2(q);
+    const double p = std::round(factor * q);
+    if (p >= 1 && p <= kMost && std::abs(p - factor * q) < kTolerance * p) {
+      return 1.5 + std::log2(p) + 2 * std::log2(q);
     }
   }
   return kNone;
 }
+
+/// Description length of a number without symbols.
+double cost_of_number(double number) { return 1.5 + std::log2(std::max(number, 1.0)); }
 
 /// Powers that a symbol can have in a size.
 std::span<const int> powers_of(const std::string& name) {
@@ -131,7 +135,8 @@ class ProductSearch {
       const bool same = std::ranges::all_of(rest, [&](double factor) {
         return std::abs(factor - rest.front()) <= kTolerance * std::abs(rest.front());
       });
-      const double total = same ? cost + cost_of_factor(rest.front()) : kNone;
+      const double factor = powers_.empty() ? cost_of_number(rest.front()) : cost_of_factor(rest.front());
+      const double total = same && means_something() ? cost + factor : kNone;
       if (total < cost_) {
         cost_ = total;
         best_ = {rest.front(), powers_, false};
@@ -149,6 +154,13 @@ class ProductSearch {
     }
   }
 
+  /// Heads are hidden over head_size; the size of one stands alone.
+  [[nodiscard]] bool means_something() const {
+    const auto head_size = powers_.find("head_size");
+    if (head_size == powers_.end()) return true;
+    return powers_.contains("hidden") == (head_size->second < 0);
+  }
+
   std::span<const double> values_;
   std::span<const Symbols> jobs_;
   std::vector<std::string> names_;
@@ -160,9 +172,7 @@ class ProductSearch {
 /// Of jobs that do the same: one size of each.
 class SizeFitter {
  public:
-  explicit SizeFitter(std::span<JobModel*> jobs) {
-    for (const JobModel* job : jobs) symbols_.push_back(job->symbols);
-  }
+  explicit SizeFitter(std::span<const Symbols> symbols) : symbols_{symbols} {}
 
   /// @param grows whether a size that no product explains is one of all parameters
   std::vector<Monomial> fit(const std::vector<double>& values, bool grows) {
@@ -181,7 +191,7 @@ class SizeFitter {
   }
 
  private:
-  std::vector<Symbols> symbols_;
+  std::span<const Symbols> symbols_;
   std::map<std::pair<std::vector<double>, bool>, std::vector<Monomial>> known_;
 };
 
@@ -200,40 +210,58 @@ std::vector<double> sizes_of(const KernelCall& call) {
   return sizes;
 }
 
-void express_kernels(std::span<JobModel*> jobs, std::size_t tmpl, SizeFitter& fitter) {
-  const std::size_t entries = jobs.front()->templates[tmpl].kernels.size();
-  for (std::size_t entry = 0; entry < entries; ++entry) {
-    std::vector<std::vector<double>> sizes;
-    for (JobModel* job : jobs) {
-      KernelEntry& kernel = job->templates[tmpl].kernels[entry];
-      kernel.sizes.clear();
-      sizes.push_back(sizes_of(kernel.call));
-    }
-    const bool grows = may_grow(jobs.front()->templates[tmpl].kernels[entry].call);
-    for (std::size_t size = 0; size < sizes.front().size(); ++size) {
-      std::vector<double> values;
-      for (const auto& of_job : sizes) values.push_back(of_job[size]);
-      const std::vector<Monomial> found = fitter.fit(values, grows);
-      for (std::size_t job = 0; job < jobs.size(); ++job) {
-        jobs[job]->templates[tmpl].kernels[entry].sizes.push_back(found[job]);
-      }
-    }
+/// The entries of one place of alike jobs.
+void express_kernel(std::span<KernelEntry*> entries, SizeFitter& fitter) {
+  std::vector<std::vector<double>> sizes;
+  for (KernelEntry* entry : entries) {
+    entry->sizes.clear();
+    sizes.push_back(sizes_of(entry->call));
+  }
+  const bool grows = may_grow(entries.front()->call);
+  for (std::size_t size = 0; size < sizes.front().size(); ++size) {
+    std::vector<double> values;
+    for (const auto& of_job : sizes) values.push_back(of_job[size]);
+    const std::vector<Monomial> found = fitter.fit(values, grows);
+    for (std::size_t job = 0; job < entries.size(); ++job) entries[job]->sizes.push_back(found[job]);
   }
 }
 
-void express_calls(std::span<JobModel*> jobs, std::size_t tmpl, SizeFitter& fitter) {
-  const std::size_t entries = jobs.front()->templates[tmpl].calls.size();
-  for (std::size_t entry = 0; entry < entries; ++entry) {
-    std::vector<double> values;
-    for (const JobModel* job : jobs) {
-      const CollectiveCall& call = job->templates[tmpl].calls[entry].call;
-      values.push_back(call.size.in_base_units() / size_of(call.type).in_base_units());
-    }
-    const std::vector<Monomial> found = fitter.fit(values, true);
-    for (std::size_t job = 0; job < jobs.size(); ++job) {
-      jobs[job]->templates[tmpl].calls[entry].elements = found[job];
+void express_call(std::span<CallEntry*> entries, SizeFitter& fitter) {
+  std::vector<double> values;
+  for (const CallEntry* entry : entries) {
+    values.push_back(entry->call.size.in_base_units() / size_of(entry->call.type).in_base_units());
+  }
+  const std::vector<Monomial> found = fitter.fit(values, true);
+  for (std::size_t job = 0; job < entries.size(); ++job) entries[job]->elements = found[job];
+}
+
+/// Entries of places stand behind those of slots, in the same order in all jobs.
+template <class Entry, class Express>
+void express_entries(const std::vector<std::vector<Entry>*>& of_jobs, std::size_t places,
+                     std::span<const Symbols> symbols, const Express& express) {
+  for (std::size_t job = 0; job < of_jobs.size(); ++job) {
+    SizeFitter alone{symbols.subspan(job, 1)};
+    for (std::size_t slot = 0; slot + places < of_jobs[job]->size(); ++slot) {
+      std::vector<Entry*> entry{&(*of_jobs[job])[slot]};
+      express(entry, alone);
     }
   }
+  SizeFitter together{symbols};
+  for (std::size_t place = 0; place < places; ++place) {
+    std::vector<Entry*> entries;
+    for (std::vector<Entry>* of_job : of_jobs) entries.push_back(&(*of_job)[of_job->size() - places + place]);
+    express(entries, together);
+  }
+}
+
+/// Places of launches and collectives that are the same on all ranks.
+std::size_t places_of(const std::vector<Item>& items, Opcode op) {
+  std::size_t places = 0;
+  for (const Item& item : items) {
+    const bool is_one = item.body.empty() && item.token.op == op && !item.token.per_rank;
+    places += item.body.empty() ? (is_one ? 1 : 0) : places_of(item.body, op);
+  }
+  return places;
 }
 
 std::uint64_t size_of_items(const std::vector<Item>& items) {
@@ -267,9 +295,12 @@ double Monomial::value(const Symbols& symbols, double parameters) const {
 
 std::string to_text(const Monomial& monomial) {
   std::string text = monomial.factor == 1 && !monomial.powers.empty() ? "" : fmt::format("{:.6g}", monomial.factor);
-  for (const auto& [name, exponent] : monomial.powers) {
-    text += exponent < 0 ? "/" : text.empty() ? "" : "*";
-    text += name + (std::abs(exponent) > 1 ? fmt::format("^{}", std::abs(exponent)) : "");
+  for (const bool below : {false, true}) {
+    for (const auto& [name, exponent] : monomial.powers) {
+      if ((exponent < 0) != below) continue;
+      text += below ? "/" : text.empty() ? "" : "*";
+      text += name + (std::abs(exponent) > 1 ? fmt::format("^{}", std::abs(exponent)) : "");
+    }
   }
   return monomial.with_parameters ? text + "*parameters" : text;
 }
@@ -322,10 +353,18 @@ Monomial simplest_product(std::span<const double> values, std::span<const Symbol
 }
 
 void express_sizes(std::span<JobModel*> jobs) {
-  SizeFitter fitter{jobs};
+  std::vector<Symbols> symbols;
+  for (const JobModel* job : jobs) symbols.push_back(job->symbols);
   for (std::size_t tmpl = 0; tmpl < jobs.front()->templates.size(); ++tmpl) {
-    express_kernels(jobs, tmpl, fitter);
-    express_calls(jobs, tmpl, fitter);
+    std::vector<std::vector<KernelEntry>*> kernels;
+    std::vector<std::vector<CallEntry>*> calls;
+    for (JobModel* job : jobs) {
+      kernels.push_back(&job->templates[tmpl].kernels);
+      calls.push_back(&job->templates[tmpl].calls);
+    }
+    const std::vector<Item>& body = jobs.front()->templates[tmpl].body;
+    express_entries(kernels, places_of(body, Opcode::Launch), symbols, express_kernel);
+    express_entries(calls, places_of(body, Opcode::Collective), symbols, express_call);
   }
 }
 
@@ -343,15 +382,24 @@ std::uint32_t count_with(const Item& block, const Symbols& symbols, const Symbol
   return static_cast<std::uint32_t>(std::max<std::int64_t>(1, count + new_layers - old_layers));
 }
 
-double parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted) {
+bool grows_with_layers(const Item& block, const Symbols& fitted) {
+  const auto layers = fitted.find("layers");
+  if (layers == fitted.end()) return false;
+  Symbols more = fitted;
+  more["layers"] = 2 * layers->second;
+  return count_with(block, more, fitted) != block.count;
+}
+
+Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted) {
   const auto is_free = [](const Monomial& size) {
     return !size.powers.contains("batch") && !size.powers.contains("sequence");
   };
-  const std::function<double(const std::vector<Item>&)> sum = [&](const std::vector<Item>& items) {
-    double total = 0;
+  Parameters found;
+  using Sum = std::function<void(const std::vector<Item>&, double, bool)>;
+  const Sum sum = [&](const std::vector<Item>& items, double times, bool in_layers) {
     for (const Item& item : items) {
       if (!item.body.empty()) {
-        total += count_with(item, symbols, fitted) * sum(item.body);
+        sum(item.body, times * count_with(item, symbols, fitted), in_layers || grows_with_layers(item, fitted));
         continue;
       }
       if (item.token.op != Opcode::Launch || item.token.per_rank) continue;
@@ -362,11 +410,13 @@ double parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols
           is_free(kernel.sizes[kK])) {
         continue;
       }
-      total += kernel.sizes[kM].value(symbols, 1) * kernel.sizes[kN].value(symbols, 1);
+      const double parameters = times * kernel.sizes[kM].value(symbols, 1) * kernel.sizes[kN].value(symbols, 1);
+      found.all += parameters;
+      found.of_layers += in_layers ? parameters : 0;
     }
-    return total;
   };
-  return sum(tmpl.body);
+  sum(tmpl.body, 1, false);
+  return found;
 }
 
 }  // namespace lockstep::synth

@@ -18,19 +18,30 @@ namespace lockstep::synth {
 
 /// The simplest product of symbols that is @p values, one a job.
 /// *Algorithm*: all products with powers from -1 to 2 whose factor is the same in all jobs; taken is the one
-/// of the shortest description: powers count 1 each, a factor p/q costs 1.5 + log2(p) + log2(q).
-/// Factors that are not p/q with q of 1, 2, 4, 8 or 16 are no product.
+/// of the shortest description: powers count 1 each, a factor p/q costs 1.5 + log2(p) + 2 log2(q), a number
+/// without symbols 1.5 + log2(number). Other factors than p/q with p up to 512 and q of 1, 2, 4, 8 or 16 are
+/// no product.
 [[nodiscard]] Monomial simplest_product(std::span<const double> values, std::span<const Symbols> symbols);
 
-/// Finds the sizes of all entries of jobs of the same structure as products of their symbols.
+/// Finds the sizes of all entries of jobs as products of their symbols. The jobs do the same at the same
+/// places, and each place has an entry of its own, behind those that slots name (fit.cpp).
 void express_sizes(std::span<JobModel*> jobs);
-
-/// Parameters of the products of one template's step: outputs m*n of products whose m and n grow neither with
-/// batch nor with sequence (weight gradients), as many times as they occur with so many layers.
-[[nodiscard]] double parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted);
 
 /// How often a block is repeated with other layers: counts that are layers, or a multiple, grow with them;
 /// those up to two off grow by as many.
 [[nodiscard]] std::uint32_t count_with(const Item& block, const Symbols& symbols, const Symbols& fitted);
+
+/// Whether that is more than it is with more layers.
+[[nodiscard]] bool grows_with_layers(const Item& block, const Symbols& fitted);
+
+/// Parameters of the products of one template's step.
+struct Parameters {
+  double all = 0;
+  double of_layers = 0;  ///< of them, in blocks that are repeated with the layers
+};
+
+/// Outputs m*n of products whose m and n grow neither with batch nor with sequence, while k does (weight
+/// gradients), as many times as they occur with so many layers.
+[[nodiscard]] Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted);
 
 }  // namespace lockstep::synth

@@ -49,14 +49,14 @@ struct SampleCommand {
 
 struct ObfuscateCommand {
   SynthInput input;
-  std::string folder, sizes = "2-digits", durations = "keep";
+  std::string job, folder, sizes = "2-digits", durations = "keep";
   SynthMachine machine;
   synth::ObfuscateOptions options;
   bool gzip = false;
 };
 
 struct ScoreCommand {
-  SynthInput sample, source;
+  std::string sample, source;
   bool json = false;
 };
 
@@ -249,6 +249,7 @@ double noise_of(const std::string& durations) {
 int obfuscate_command(ObfuscateCommand command) {
   command.options.sizes = hiding_named(command.sizes);
   command.options.noise = noise_of(command.durations);
+  command.input.jobs = {command.job};
   const std::vector<synth::Recording> recordings = read_recordings(command.input);
   synth::FitOptions exact;
   exact.exact = true;
@@ -328,11 +329,17 @@ void print_score(const synth::Score& score) {
       score.sequence_distance, score.size_distance);
 }
 
+synth::Recording recording_named(const std::string& job) {
+  SynthInput input;
+  input.jobs.push_back(job);
+  return std::move(read_recordings(input).front());
+}
+
 int score_command(const ScoreCommand& command) {
   const synth::Score score =
-      synth::compare(read_recordings(command.sample).front(), read_recordings(command.source).front());
-  const auto sampled = simulated_step(command.sample.jobs.front());
-  const auto source = simulated_step(command.source.jobs.front());
+      synth::compare(recording_named(command.sample), recording_named(command.source));
+  const auto sampled = simulated_step(command.sample);
+  const auto source = simulated_step(command.source);
   if (command.json) {
     Json all = json_of(score);
     all["sampled_step_seconds"] = sampled ? Json(sampled->in_base_units()) : Json();
@@ -415,7 +422,7 @@ void add_obfuscate(CLI::App& parent, std::function<int()>& action) {
   const auto options = std::make_shared<ObfuscateCommand>();
   const auto hidden = std::make_shared<std::vector<std::string>>();
   CLI::App* command = parent.add_subcommand("obfuscate", "a job's traces without what names the model");
-  command->add_option("JOB", options->input.jobs, kJobs)->required()->expected(1);
+  command->add_option("JOB", options->job, "one job, as synth fit takes them")->required();
   command->add_option("-o,--output", options->folder, "folder for the traces")->required();
   command->add_option("--sizes", options->sizes, "2-digits (default), log2, exact")
       ->check(CLI::IsMember({"2-digits", "log2", "exact"}));
@@ -440,8 +447,8 @@ void add_obfuscate(CLI::App& parent, std::function<int()>& action) {
 void add_score(CLI::App& parent, std::function<int()>& action) {
   const auto options = std::make_shared<ScoreCommand>();
   CLI::App* command = parent.add_subcommand("score", "how like its source a sample is, by class of kernels");
-  command->add_option("SAMPLE", options->sample.jobs, "a sample's folder, or any job")->required()->expected(1);
-  command->add_option("SOURCE", options->source.jobs, kJobs)->required()->expected(1);
+  command->add_option("SAMPLE", options->sample, "a sample's folder, or any job")->required();
+  command->add_option("SOURCE", options->source, "likewise")->required();
   command->add_flag("--json", options->json, "as JSON");
   command->callback([options, &action] { action = [options] { return score_command(*options); }; });
 }

@@ -23,14 +23,15 @@ inline GpuSpec shipped_a100() {
 
 struct LayeredSizes {
   int layers = 6;
-  std::int64_t hidden = 256, tokens = 512;
+  std::int64_t hidden = 256, tokens = 480;
   std::uint32_t ranks = 4;
+  DataType type = DataType::BF16;
   std::string secret = "AcmeMegaModelV7";  ///< in every name
 };
 
 inline void launch_product(ProgramBuilder& rank, const LayeredSizes& of, StreamId stream, const Gemm& product) {
   rank.begin(of.secret + "::linear");
-  rank.launch(stream, {of.secret + "_gemm_128x64", DataType::BF16, product});
+  rank.launch(stream, {of.secret + "_gemm_128x64", of.type, product});
   rank.end();
 }
 
@@ -38,7 +39,7 @@ inline void write_forward(ProgramBuilder& rank, const LayeredSizes& of, StreamId
   for (int layer = 0; layer < of.layers; ++layer) {
     rank.begin_range(of.secret + ".layers." + std::to_string(layer));
     rank.begin("aten::layer_norm");
-    rank.launch(stream, {"norm_" + of.secret, DataType::BF16, LayerNorm{of.tokens, of.hidden}});
+    rank.launch(stream, {"norm_" + of.secret, of.type, LayerNorm{of.tokens, of.hidden}});
     rank.end();
     launch_product(rank, of, stream, Gemm{1, of.tokens, 4 * of.hidden, of.hidden});
     launch_product(rank, of, stream, Gemm{1, of.tokens, of.hidden, 4 * of.hidden});
@@ -57,8 +58,9 @@ inline void write_backward(ProgramBuilder& rank, const LayeredSizes& of, StreamI
     const EventId ready = rank.event();
     rank.record(stream, ready);
     rank.stream_wait(reducing, ready);
-    const double bytes = 2.0 * 8 * static_cast<double>(of.hidden) * static_cast<double>(of.hidden);
-    rank.collective(reducing, {CollectiveKind::AllReduce, DataType::BF16, world, Bytes{bytes}, {}, 0});
+    const double bytes =
+        8 * size_of(of.type).in_base_units() * static_cast<double>(of.hidden) * static_cast<double>(of.hidden);
+    rank.collective(reducing, {CollectiveKind::AllReduce, of.type, world, Bytes{bytes}, {}, 0});
     rank.end_range();
   }
 }

@@ -65,9 +65,11 @@ synth::SampleOptions random_knobs(std::uint64_t seed) {
 /// Times of the recorded job vary, so that what is repeated has a spread.
 synth::Model model_with_spread() {
   synth::Recording recording;
-  recording.job = layered_job({});
+  LayeredSizes sizes;
+  sizes.type = DataType::FP32;
+  recording.job = layered_job(sizes);
   recording.gpu = tick_gpu();
-  recording.labels = {{"batch", 512}};
+  recording.labels = {{"batch", static_cast<double>(sizes.tokens)}};
   synth::Model model = synth::fit(std::vector{recording}, {});
   for (synth::KernelEntry& kernel : model.jobs.front().templates.front().kernels) {
     kernel.spread = 0.2;
