@@ -6,8 +6,8 @@
 #include <array>
 #include <cctype>
 #include <utility>
+#include <variant>
 
-#include "ops/kernel_fields.hpp"
 #include "ops/model_flops.hpp"
 #include "ops/program_builder.hpp"
 #include "traces/kernels/kernel_families.hpp"
@@ -24,8 +24,16 @@ std::string lower(std::string_view text) {
 }  // namespace
 
 std::string class_of(const KernelCall& call) {
-  if (!std::holds_alternative<Timed>(call.work)) return std::string{kind_of(call.work)};
-  return standard_families().of(call.name);
+  // By index of KernelWork, in the words of the families.
+  constexpr std::array<std::string_view, std::variant_size_v<KernelWork>> kClasses{
+      "gemm",      "elementwise", "reduction", "copy",  "copy",  "indexing", "softmax",       "normalisation", "attention",
+      "embedding", "embedding",   "embedding", "optimizer", "copy", "copy",  "",              "normalisation", "convolution"};
+  if (!std::holds_alternative<Timed>(call.work)) return std::string{kClasses.at(call.work.index())};
+  // A class that a kernel is called by stays it.
+  const KernelFamilies& families = standard_families();
+  const bool is_class = std::ranges::binary_search(families.names(), call.name) ||
+                        (!call.name.empty() && std::ranges::find(kClasses, call.name) != kClasses.end());
+  return is_class ? call.name : families.of(call.name);
 }
 
 std::string class_of_range(std::string_view name) {

@@ -112,6 +112,15 @@ void join_entries(JobModel& job, std::uint32_t number) {
     if (is_launch(item)) item.token.operand = kernels.number_of(item.token.operand);
     if (is_call(item)) item.token.operand = calls.number_of(item.token.operand);
   });
+  for (Bucket& bucket : tmpl.buckets) {
+    for (Token& token : bucket.tokens) {
+      if (token.op != Opcode::Collective) continue;
+      const CollectiveCall& call = tmpl.calls[token.operand].call;
+      const double elements = call.size.in_base_units() / size_of(call.type).in_base_units();
+      tmpl.calls[token.operand].elements = {elements, {}, true};
+      token.operand = calls.number_of(token.operand);
+    }
+  }
   for (RankAssignment& rank : job.ranks) {
     if (rank.program != number) continue;
     for (std::uint32_t& slot : rank.kernel_slots) slot = kernels.number_of(slot);

@@ -56,6 +56,14 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
+/// A collective that starts when enough has piled up (a bucket of gradients), with what goes with it: records,
+/// waits, ranges. Stands in no block, since blocks do not end where buckets do.
+struct Bucket {
+  std::uint32_t item = 0;  ///< of the body, in whose course it starts
+  double place = 0;        ///< share of the item's tokens that are before it
+  std::vector<Token> tokens;
+};
+
 /// What some ranks of a job do. Its Program has the tables (names, streams, ...); kernels and calls are those
 /// of the entries, in their order.
 struct Template {
@@ -63,6 +71,7 @@ struct Template {
   std::vector<KernelEntry> kernels;
   std::vector<CallEntry> calls;
   std::vector<Item> body;
+  std::vector<Bucket> buckets;  ///< in their order
 };
 
 struct JobModel {

@@ -93,6 +93,12 @@ Json json_of(const Template& tmpl) {
   for (const CallEntry& call : tmpl.calls) calls.push_back(json_of(call));
   Json body = Json::array();
   for (const Item& item : tmpl.body) body.push_back(json_of(item));
+  Json buckets = Json::array();
+  for (const Bucket& bucket : tmpl.buckets) {
+    Json tokens = Json::array();
+    for (const Token& token : bucket.tokens) tokens.push_back(json_of(Item{token, 0, 1, {}}));
+    buckets.push_back({{"item", bucket.item}, {"place", bucket.place}, {"of", std::move(tokens)}});
+  }
   return {{"threads", std::move(threads)},
           {"streams", tmpl.program.streams},
           {"groups", tmpl.program.groups},
@@ -100,7 +106,8 @@ Json json_of(const Template& tmpl) {
           {"carried_events", tmpl.program.carried_events.size()},
           {"kernels", std::move(kernels)},
           {"collectives", std::move(calls)},
-          {"body", std::move(body)}};
+          {"body", std::move(body)},
+          {"buckets", std::move(buckets)}};
 }
 
 Json json_of(const JobModel& job) {
@@ -347,6 +354,21 @@ class BodyReader {
   const Template& template_;
 };
 
+Bucket bucket_in(const Json& object, const Template& tmpl) {
+  Bucket made;
+  made.item = index(at(object, "item"), tmpl.body.size(), "item");
+  made.place = number(at(object, "place"), "place");
+  if (!(made.place >= 0 && made.place <= 1)) complain("'place' is a share from 0 to 1");
+  std::size_t calls = 0;
+  for (const Item& item : BodyReader{tmpl}.items(at(object, "of"), 0)) {
+    if (!item.body.empty() || item.token.per_rank) complain("a bucket holds tokens, the same on all ranks");
+    calls += item.token.op == Opcode::Collective ? 1 : 0;
+    made.tokens.push_back(item.token);
+  }
+  if (calls != 1) complain("a bucket holds one collective");
+  return made;
+}
+
 Template template_in(const Json& object, const Symbols& symbols) {
   Template made;
   for (const std::string& thread : texts(object, "threads")) made.program.threads.push_back({thread, {}});
@@ -363,6 +385,7 @@ Template template_in(const Json& object, const Symbols& symbols) {
     made.calls.push_back(call_in(call, symbols, made.program.groups.size()));
   }
   made.body = BodyReader{made}.items(at(object, "body"), 0);
+  for (const Json& bucket : list(object, "buckets")) made.buckets.push_back(bucket_in(bucket, made));
   return made;
 }
 
@@ -412,6 +435,8 @@ Json parsed(const std::filesystem::path& path, const std::string& content) {
   } catch (const Json::parse_error& problem) {
     throw InputError{{path.string(), line_of(content, problem.byte)},
                      "no model of synthetic traces: the file is no JSON (lockstep synth fit writes models)"};
+  } catch (const Json::out_of_range&) {
+    throw InputError{{path.string()}, "no model of synthetic traces: it holds a number beyond all bounds"};
   }
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "base/random.hpp"
 #include "ops/kernel_fields.hpp"
 #include "sim/compiled_program.hpp"
+#include "synth/buckets.hpp"
 #include "synth/symbols.hpp"
 
 namespace lockstep::synth {
@@ -53,6 +55,7 @@ class ProgramSampler {
 
   void use(const Symbols& symbols, const Growth& growth, const GpuSpec& gpu) {
     symbols_ = symbols;
+    growth_ = growth;
     program_ = template_.program;
     program_.kernels.clear();
     program_.collectives.clear();
@@ -76,7 +79,7 @@ class ProgramSampler {
       if (entry.residual != 0) set_time(made.kernels[kernel], seconds_[kernel]);
     }
     tokens_.clear();
-    expand(template_.body, false, made);
+    for (std::uint32_t item = 0; item < template_.body.size(); ++item) expand_with_buckets(item, made);
     repairs += write_instructions(tokens_, made).waits;
     return made;
   }
@@ -132,7 +135,38 @@ class ProgramSampler {
     return pooled != model_.spreads.end() ? pooled->second : entry.spread;
   }
 
-  void expand(const std::vector<Item>& items, bool in_layer, Program& made) {
+  /// One item of the body, and the buckets that start in its course.
+  void expand_with_buckets(std::uint32_t number, Program& made) {
+    const Item& item = template_.body[number];
+    const bool is_layer = grows_with_layers(item, job_.symbols);
+    const double layers = is_layer ? symbols_.at("layers") / job_.symbols.at("layers") : 1;
+    const std::vector<DrawnBucket> buckets =
+        drawn_buckets(template_, number, is_layer ? growth_.layer * layers : growth_.calls);
+    std::vector<Token> before = std::exchange(tokens_, {});
+    expand({&item, 1}, false, made);
+    std::vector<Token> own = std::exchange(tokens_, std::move(before));
+    std::size_t next = 0;
+    for (const DrawnBucket& bucket : buckets) {
+      const auto until = static_cast<std::size_t>(std::llround(bucket.place * static_cast<double>(own.size())));
+      while (next < until) tokens_.push_back(own[next++]);
+      append(bucket, made);
+    }
+    tokens_.insert(tokens_.end(), own.begin() + static_cast<std::ptrdiff_t>(next), own.end());
+  }
+
+  void append(const DrawnBucket& bucket, Program& made) {
+    for (Token token : bucket.like->tokens) {
+      if (token.op == Opcode::Collective) {
+        CollectiveCall call = template_.calls[token.operand].call;
+        call.size = Bytes{std::max(1.0, std::round(bucket.elements)) * size_of(call.type).in_base_units()};
+        token.operand = static_cast<std::uint32_t>(made.collectives.size());
+        made.collectives.push_back(std::move(call));
+      }
+      tokens_.push_back(token);
+    }
+  }
+
+  void expand(std::span<const Item> items, bool in_layer, Program& made) {
     for (const Item& item : items) {
       if (item.body.empty()) {
         tokens_.push_back(drawn(item, in_layer, made));
@@ -174,6 +208,7 @@ class ProgramSampler {
   Random random_;
   std::uint64_t place_ = 0;
   Symbols symbols_;
+  Growth growth_;
   Program program_;
   std::vector<double> seconds_;  // by kernel
   std::vector<Token> tokens_;
@@ -239,26 +274,6 @@ std::size_t drawn_job(const Model& model, const SampleOptions& options) {
 }
 
 double ratio(double after, double before) { return before > 0 && after > 0 ? after / before : 1; }
-
-/// Elements of collectives that grow with the parameters: within the layers, and elsewhere.
-Parameters reduced_elements(const Template& tmpl, const Symbols& fitted) {
-  Parameters found;
-  using Sum = std::function<void(const std::vector<Item>&, double, bool)>;
-  const Sum sum = [&](const std::vector<Item>& items, double times, bool in_layers) {
-    for (const Item& item : items) {
-      if (!item.body.empty()) {
-        sum(item.body, times * item.count, in_layers || grows_with_layers(item, fitted));
-      } else if (item.token.op == Opcode::Collective && !item.token.per_rank) {
-        const Monomial& elements = tmpl.calls[item.token.operand].elements;
-        const double sent = elements.with_parameters ? times * elements.factor : 0;
-        found.all += sent;
-        found.of_layers += in_layers ? sent : 0;
-      }
-    }
-  };
-  sum(tmpl.body, 1, false);
-  return found;
-}
 
 /// All gradients are reduced: what layers do not reduce is left to the collectives outside of them.
 Growth growth_of(const JobModel& job, const Template& tmpl, const Symbols& symbols) {

@@ -17,8 +17,10 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-9;
-/// Sizes that no product explains grow with the parameters from here on: flat gradients, buckets.
+/// From here on, sizes that no product explains grow with the parameters: flat gradients, buckets.
 constexpr double kFlat = 65'536;
+/// A product of parameters of one tensor has no larger factor.
+constexpr double kMostOfTensor = 8;
 
 /// What is seen most often.
 class Mode {
@@ -179,12 +181,13 @@ class SizeFitter {
     const auto known = known_.find({values, grows});
     if (known != known_.end()) return known->second;
     Monomial found = simplest_product(values, symbols_);
-    const bool is_plain = found.powers.empty() && values.front() >= kFlat;
+    const bool is_flat = values.front() >= kFlat && found.factor > kMostOfTensor &&
+                         !found.powers.contains("batch") && !found.powers.contains("sequence");
     std::vector<Monomial> made(values.size(), found);
     for (std::size_t job = 0; job < values.size(); ++job) {
       // What fits no product stays what it is in each job, or grows with the parameters.
       const bool fits = std::abs(found.value(symbols_[job], 1) - values[job]) <= 1e-6 * values[job];
-      if (!fits || (is_plain && grows)) made[job] = {values[job], {}, grows && values[job] >= kFlat};
+      if (!fits || (is_flat && grows)) made[job] = {values[job], {}, grows && values[job] >= kFlat};
     }
     known_.emplace(std::pair{values, grows}, made);
     return made;
@@ -195,11 +198,11 @@ class SizeFitter {
   std::map<std::pair<std::vector<double>, bool>, std::vector<Monomial>> known_;
 };
 
-/// Sizes of a table of rows stay: how long a table is follows from nothing.
+/// Kernels over flat memory, which may hold many tensors. Sides of matrices and tables are no such sizes.
 bool may_grow(const KernelCall& call) {
-  return !std::holds_alternative<EmbeddingBags>(call.work) &&
-         !std::holds_alternative<EmbeddingCacheInsert>(call.work) &&
-         !std::holds_alternative<Convolution>(call.work) && !std::holds_alternative<IndexSelect>(call.work);
+  return std::holds_alternative<OptimizerUpdate>(call.work) || std::holds_alternative<Pointwise>(call.work) ||
+         std::holds_alternative<Memset>(call.work) || std::holds_alternative<Memcpy>(call.work) ||
+         std::holds_alternative<Concat>(call.work) || std::holds_alternative<Reduction>(call.work);
 }
 
 std::vector<double> sizes_of(const KernelCall& call) {

@@ -9,6 +9,7 @@
 
 #include "ops/call_hash.hpp"
 #include "sim/compiled_program.hpp"
+#include "synth/buckets.hpp"
 #include "synth/class_names.hpp"
 #include "synth/grammar.hpp"
 
@@ -47,9 +48,16 @@ class TemplateWriter {
 
   Template write() && {
     take_tables();
-    tokens_ = tokens_of(program_);
-    const std::vector<Symbol> symbols = words();
-    made_.body = items(repeated_phrases(symbols), {0});
+    SplitTokens split = split_buckets(tokens_of(program_), program_);
+    tokens_ = std::move(split.tokens);
+    made_.body = items(repeated_phrases(words()), {0});
+    place_buckets(made_.body, split.buckets);
+    for (Bucket& bucket : split.buckets) {
+      for (Token& token : bucket.tokens) {
+        if (token.op == Opcode::RangeBegin) token.operand = name_[token.operand];
+      }
+    }
+    made_.buckets = std::move(split.buckets);
     return std::move(made_);
   }
 

@@ -16,8 +16,10 @@
 namespace lockstep::testing {
 namespace {
 
-SimulationResult result_of(const Job& job, const Fabric& fabric, const CollectivePlanner& planner) {
-  const SimulationInput input = input_of(job, fabric, planner);
+SimulationResult result_of(const Job& job, const Fabric& fabric, const CollectivePlanner& planner,
+                           const GpuSpec& gpu = tick_gpu()) {
+  SimulationInput input = input_of(job, fabric, planner);
+  input.gpu_models = {gpu};
   SimulationOptions options;
   options.engine = EngineMode::Bare;
   return simulate(input, options, nullptr);
@@ -68,7 +70,7 @@ synth::Model model_with_spread() {
   LayeredSizes sizes;
   sizes.type = DataType::FP32;
   recording.job = layered_job(sizes);
-  recording.gpu = tick_gpu();
+  recording.gpu = shipped_a100();
   recording.labels = {{"batch", static_cast<double>(sizes.tokens)}};
   synth::Model model = synth::fit(std::vector{recording}, {});
   for (synth::KernelEntry& kernel : model.jobs.front().templates.front().kernels) {
@@ -87,12 +89,12 @@ TEST(SampleProperty, EverySampleCanRun) {
   constexpr std::uint64_t kSamples = 1000;
   constexpr std::uint64_t kSimulated = 10;  // every tenth, to save time: all are checked
   for (std::uint64_t seed = 1; seed <= kSamples; ++seed) {
-    const synth::Sample sample = synth::sample(model, tick_gpu(), random_knobs(seed));
+    const synth::Sample sample = synth::sample(model, shipped_a100(), random_knobs(seed));
     ASSERT_EQ(sample.repairs, 0U) << seed;
     const Job job = placed(sample.job, fabric);
     ASSERT_NO_THROW(check(job)) << seed;
     if (seed % kSimulated == 0) {
-      ASSERT_GT(result_of(job, fabric, planner).makespan(), Seconds{0}) << seed;
+      ASSERT_GT(result_of(job, fabric, planner, shipped_a100()).makespan(), Seconds{0}) << seed;
     }
   }
 }
@@ -100,10 +102,10 @@ TEST(SampleProperty, EverySampleCanRun) {
 TEST(SampleProperty, TheSameSeedGivesTheSame) {
   const synth::Model model = model_with_spread();
   synth::SampleOptions options;
-  const Job a = synth::sample(model, tick_gpu(), options).job;
-  const Job b = synth::sample(model, tick_gpu(), options).job;
+  const Job a = synth::sample(model, shipped_a100(), options).job;
+  const Job b = synth::sample(model, shipped_a100(), options).job;
   options.seed = 2;
-  const Job c = synth::sample(model, tick_gpu(), options).job;
+  const Job c = synth::sample(model, shipped_a100(), options).job;
   EXPECT_EQ(a.programs.front()->kernels, b.programs.front()->kernels);
   EXPECT_NE(a.programs.front()->kernels, c.programs.front()->kernels);
 }
