@@ -130,37 +130,23 @@ void join_entries(JobModel& job, std::uint32_t number) {
   tmpl.calls = std::move(calls).take();
 }
 
-/// What jobs must share for their sizes to be compared: what stands where, however often it is repeated and
-/// however large it is.
-std::vector<std::uint64_t> skeleton(JobModel& job) {
-  std::vector<std::uint64_t> words;
-  constexpr unsigned kKind = 8;
-  constexpr unsigned kType = 16;
-  for (Template& tmpl : job.templates) {
-    for_each_item(tmpl.body, [&](Item& item) {
-      std::uint64_t word = item.body.empty() ? static_cast<std::uint64_t>(item.token.op) : item.body.size();
-      if (is_launch(item)) {
-        const KernelCall& call = tmpl.kernels[item.token.operand].call;
-        word |= call.work.index() << kKind | static_cast<std::uint64_t>(call.type) << kType;
+/// Symbols of shapes that are equal in all jobs cannot be told apart by their values.
+void note_unclear(std::vector<JobModel>& jobs) {
+  const auto equal_in = [](const JobModel& job, const std::string& a, const std::string& b) {
+    const auto first = job.symbols.find(a);
+    const auto second = job.symbols.find(b);
+    return first == job.symbols.end() || second == job.symbols.end() || first->second == second->second;
+  };
+  const auto is_of_shapes = [](const std::string& name) { return name != "layers" && name != "ranks"; };
+  for (JobModel& job : jobs) {
+    for (auto a = job.symbols.begin(); a != job.symbols.end(); ++a) {
+      for (auto b = std::next(a); b != job.symbols.end(); ++b) {
+        const bool always = std::ranges::all_of(
+            jobs, [&](const JobModel& other) { return equal_in(other, a->first, b->first); });
+        if (always && is_of_shapes(a->first) && is_of_shapes(b->first)) {
+          job.unclear.push_back(a->first + " and " + b->first);
+        }
       }
-      words.push_back(word);
-    });
-  }
-  for (const auto& [name, value] : job.symbols) words.push_back(std::hash<std::string>{}(name));
-  return words;
-}
-
-/// Symbols that are equal wherever both are known cannot be told apart by their values.
-void note_unclear(std::span<JobModel*> jobs) {
-  const Symbols& first = jobs.front()->symbols;
-  for (auto a = first.begin(); a != first.end(); ++a) {
-    for (auto b = std::next(a); b != first.end(); ++b) {
-      const bool always = std::ranges::all_of(jobs, [&](const JobModel* job) {
-        return job->symbols.at(a->first) == job->symbols.at(b->first);
-      });
-      const bool both_shapes = a->first != "layers" && a->first != "ranks" && b->first != "layers" && b->first != "ranks";
-      if (!always || !both_shapes) continue;
-      for (JobModel* job : jobs) job->unclear.push_back(a->first + " and " + b->first);
     }
   }
 }
@@ -204,12 +190,8 @@ Model fit(std::span<const Recording> recordings, const FitOptions& options) {
   for (const Recording& recording : recordings) model.jobs.push_back(job_model(recording, options));
   std::ranges::sort(model.jobs, before);
   for (JobModel& job : model.jobs) std::ranges::for_each(job.templates, separate_entries);
-  std::map<std::vector<std::uint64_t>, std::vector<JobModel*>> alike;
-  for (JobModel& job : model.jobs) alike[skeleton(job)].push_back(&job);
-  for (auto& [words, jobs] : alike) {
-    express_sizes(jobs);
-    note_unclear(jobs);
-  }
+  express_sizes(model.jobs);
+  note_unclear(model.jobs);
   for (JobModel& job : model.jobs) {
     for (std::uint32_t number = 0; number < job.templates.size(); ++number) join_entries(job, number);
   }

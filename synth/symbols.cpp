@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "ops/kernel_fields.hpp"
@@ -86,7 +88,8 @@ double cost_of_factor(double factor) {
   for (const double q : {1.0, 2.0, 4.0, 8.0, 16.0}) {
     const double p = std::round(factor * q);
     if (p >= 1 && p <= kMost && std::abs(p - factor * q) < kTolerance * p) {
-      return 1.5 + std::log2(p) + 2 * std::log2(q);
+      const bool is_doubled = std::has_single_bit(static_cast<unsigned>(p));
+      return (is_doubled ? 1 + std::log2(p) / 2 : 1.5 + std::log2(p)) + 2 * std::log2(q);
     }
   }
   return kNone;
@@ -138,7 +141,8 @@ class ProductSearch {
         return std::abs(factor - rest.front()) <= kTolerance * std::abs(rest.front());
       });
       const double factor = powers_.empty() ? cost_of_number(rest.front()) : cost_of_factor(rest.front());
-      const double total = same && means_something() ? cost + factor : kNone;
+      const bool is_odd = factor > 0 && powers_.contains("sequence") && !powers_.contains("batch");
+      const double total = same && means_something() ? cost + factor + (is_odd ? 1 : 0) : kNone;
       if (total < cost_) {
         cost_ = total;
         best_ = {rest.front(), powers_, false};
@@ -174,27 +178,40 @@ class ProductSearch {
 /// Of jobs that do the same: one size of each.
 class SizeFitter {
  public:
-  explicit SizeFitter(std::span<const Symbols> symbols) : symbols_{symbols} {}
+  explicit SizeFitter(std::vector<Symbols> symbols) : symbols_{std::move(symbols)} {}
 
   /// @param grows whether a size that no product explains is one of all parameters
   std::vector<Monomial> fit(const std::vector<double>& values, bool grows) {
     const auto known = known_.find({values, grows});
     if (known != known_.end()) return known->second;
-    Monomial found = simplest_product(values, symbols_);
-    const bool is_flat = values.front() >= kFlat && found.factor > kMostOfTensor &&
-                         !found.powers.contains("batch") && !found.powers.contains("sequence");
-    std::vector<Monomial> made(values.size(), found);
+    const Monomial common = simplest_product(values, symbols_);
+    const bool fits_all = fits(common, values);
+    std::vector<Monomial> made;
     for (std::size_t job = 0; job < values.size(); ++job) {
-      // What fits no product stays what it is in each job, or grows with the parameters.
-      const bool fits = std::abs(found.value(symbols_[job], 1) - values[job]) <= 1e-6 * values[job];
-      if (!fits || (is_flat && grows)) made[job] = {values[job], {}, grows && values[job] >= kFlat};
+      // Where no product gives the sizes of all jobs, each has its own.
+      made.push_back(fits_all ? common : simplest_product(std::span{values}.subspan(job, 1), std::span{symbols_}.subspan(job, 1)));
+      if (grows && is_flat(made.back(), values[job])) made.back() = {values[job], {}, true};
     }
     known_.emplace(std::pair{values, grows}, made);
     return made;
   }
 
  private:
-  std::span<const Symbols> symbols_;
+  [[nodiscard]] bool fits(const Monomial& product, const std::vector<double>& values) const {
+    constexpr double kClose = 1e-6;
+    for (std::size_t job = 0; job < values.size(); ++job) {
+      if (std::abs(product.value(symbols_[job], 1) - values[job]) > kClose * values[job]) return false;
+    }
+    return true;
+  }
+
+  /// Of many tensors together.
+  static bool is_flat(const Monomial& product, double value) {
+    return value >= kFlat && product.factor > kMostOfTensor && !product.powers.contains("batch") &&
+           !product.powers.contains("sequence");
+  }
+
+  std::vector<Symbols> symbols_;
   std::map<std::pair<std::vector<double>, bool>, std::vector<Monomial>> known_;
 };
 
@@ -238,33 +255,109 @@ void express_call(std::span<CallEntry*> entries, SizeFitter& fitter) {
   for (std::size_t job = 0; job < entries.size(); ++job) entries[job]->elements = found[job];
 }
 
-/// Entries of places stand behind those of slots, in the same order in all jobs.
-template <class Entry, class Express>
-void express_entries(const std::vector<std::vector<Entry>*>& of_jobs, std::size_t places,
-                     std::span<const Symbols> symbols, const Express& express) {
-  for (std::size_t job = 0; job < of_jobs.size(); ++job) {
-    SizeFitter alone{symbols.subspan(job, 1)};
-    for (std::size_t slot = 0; slot + places < of_jobs[job]->size(); ++slot) {
-      std::vector<Entry*> entry{&(*of_jobs[job])[slot]};
-      express(entry, alone);
+/// A block, or what stands between two blocks, of one job: its entries, in their order.
+struct Segment {
+  std::size_t job = 0;
+  std::vector<KernelEntry*> kernels;
+  std::vector<CallEntry*> calls;
+};
+
+/// Template, what stands in the segment, and which of those that are alike it is.
+using SegmentKey = std::tuple<std::size_t, std::vector<std::uint64_t>, std::size_t>;
+
+/// Sorts the segments of all jobs by what stands in them, however often it is repeated and however large it is.
+class SegmentSorter {
+ public:
+  void add(std::size_t number, JobModel& job) {
+    for (std::size_t tmpl = 0; tmpl < job.templates.size(); ++tmpl) {
+      seen_.clear();
+      begin(number, tmpl);
+      for (const Item& item : job.templates[tmpl].body) {
+        if (!item.body.empty()) finish();
+        walk(item, job.templates[tmpl]);
+        if (!item.body.empty()) finish();
+      }
+      finish();
     }
   }
-  SizeFitter together{symbols};
-  for (std::size_t place = 0; place < places; ++place) {
-    std::vector<Entry*> entries;
-    for (std::vector<Entry>* of_job : of_jobs) entries.push_back(&(*of_job)[of_job->size() - places + place]);
-    express(entries, together);
-  }
-}
+  [[nodiscard]] std::map<SegmentKey, std::vector<Segment>> take() && { return std::move(segments_); }
 
-/// Places of launches and collectives that are the same on all ranks.
-std::size_t places_of(const std::vector<Item>& items, Opcode op) {
-  std::size_t places = 0;
-  for (const Item& item : items) {
-    const bool is_one = item.body.empty() && item.token.op == op && !item.token.per_rank;
-    places += item.body.empty() ? (is_one ? 1 : 0) : places_of(item.body, op);
+ private:
+  void begin(std::size_t job, std::size_t tmpl) {
+    template_ = tmpl;
+    current_ = {job, {}, {}};
   }
-  return places;
+
+  void walk(const Item& item, Template& tmpl) {
+    constexpr unsigned kKind = 8;
+    constexpr unsigned kType = 16;
+    constexpr unsigned kBlock = 32;
+    std::uint64_t word = item.body.empty() ? static_cast<std::uint64_t>(item.token.op)
+                                           : static_cast<std::uint64_t>(item.body.size()) << kBlock;
+    if (is_entry(item, Opcode::Launch)) {
+      KernelEntry& kernel = tmpl.kernels[item.token.operand];
+      word |= kernel.call.work.index() << kKind | static_cast<std::uint64_t>(kernel.call.type) << kType;
+      current_.kernels.push_back(&kernel);
+    } else if (is_entry(item, Opcode::Collective)) {
+      current_.calls.push_back(&tmpl.calls[item.token.operand]);
+    }
+    words_.push_back(word);
+    for (const Item& within : item.body) walk(within, tmpl);
+  }
+
+  void finish() {
+    if (words_.empty()) return;
+    const std::size_t number = seen_[words_]++;
+    const std::size_t job = current_.job;
+    segments_[{template_, std::exchange(words_, {}), number}].push_back(std::move(current_));
+    current_ = {job, {}, {}};
+  }
+
+  static bool is_entry(const Item& item, Opcode op) {
+    return item.body.empty() && item.token.op == op && !item.token.per_rank;
+  }
+
+  std::size_t template_ = 0;
+  Segment current_;
+  std::vector<std::uint64_t> words_;
+  std::map<std::vector<std::uint64_t>, std::size_t> seen_;
+  std::map<SegmentKey, std::vector<Segment>> segments_;
+};
+
+/// Fitters by the jobs that they compare.
+class Fitters {
+ public:
+  explicit Fitters(std::span<const JobModel> jobs) : jobs_{jobs} {}
+
+  SizeFitter& of(const std::vector<std::size_t>& compared) {
+    auto& fitter = fitters_[compared];
+    if (!fitter) {
+      std::vector<Symbols> symbols;
+      for (const std::size_t job : compared) symbols.push_back(jobs_[job].symbols);
+      fitter.emplace(std::move(symbols));
+    }
+    return *fitter;
+  }
+
+ private:
+  std::span<const JobModel> jobs_;
+  std::map<std::vector<std::size_t>, std::optional<SizeFitter>> fitters_;
+};
+
+void express_segments(std::vector<Segment>& alike, Fitters& fitters) {
+  std::vector<std::size_t> compared;
+  for (const Segment& segment : alike) compared.push_back(segment.job);
+  SizeFitter& fitter = fitters.of(compared);
+  for (std::size_t place = 0; place < alike.front().kernels.size(); ++place) {
+    std::vector<KernelEntry*> entries;
+    for (const Segment& segment : alike) entries.push_back(segment.kernels[place]);
+    express_kernel(entries, fitter);
+  }
+  for (std::size_t place = 0; place < alike.front().calls.size(); ++place) {
+    std::vector<CallEntry*> entries;
+    for (const Segment& segment : alike) entries.push_back(segment.calls[place]);
+    express_call(entries, fitter);
+  }
 }
 
 std::uint64_t size_of_items(const std::vector<Item>& items) {
@@ -355,19 +448,27 @@ Monomial simplest_product(std::span<const double> values, std::span<const Symbol
   return ProductSearch{values, symbols}.best();
 }
 
-void express_sizes(std::span<JobModel*> jobs) {
-  std::vector<Symbols> symbols;
-  for (const JobModel* job : jobs) symbols.push_back(job->symbols);
-  for (std::size_t tmpl = 0; tmpl < jobs.front()->templates.size(); ++tmpl) {
-    std::vector<std::vector<KernelEntry>*> kernels;
-    std::vector<std::vector<CallEntry>*> calls;
-    for (JobModel* job : jobs) {
-      kernels.push_back(&job->templates[tmpl].kernels);
-      calls.push_back(&job->templates[tmpl].calls);
+void express_sizes(std::span<JobModel> jobs) {
+  Fitters fitters{jobs};
+  SegmentSorter sorter;
+  for (std::size_t number = 0; number < jobs.size(); ++number) {
+    // Entries of slots, and of buckets, stand in no segment.
+    SizeFitter& alone = fitters.of({number});
+    for (Template& tmpl : jobs[number].templates) {
+      for (KernelEntry& kernel : tmpl.kernels) {
+        KernelEntry* entry = &kernel;
+        express_kernel({&entry, 1}, alone);
+      }
+      for (CallEntry& call : tmpl.calls) {
+        CallEntry* entry = &call;
+        express_call({&entry, 1}, alone);
+      }
     }
-    const std::vector<Item>& body = jobs.front()->templates[tmpl].body;
-    express_entries(kernels, places_of(body, Opcode::Launch), symbols, express_kernel);
-    express_entries(calls, places_of(body, Opcode::Collective), symbols, express_call);
+    sorter.add(number, jobs[number]);
+  }
+  auto segments = std::move(sorter).take();
+  for (auto& [key, alike] : segments) {
+    if (alike.size() > 1) express_segments(alike, fitters);
   }
 }
 
