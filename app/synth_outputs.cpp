@@ -104,6 +104,7 @@ SynthMachine machine_for(const synth::JobModel& job, const SynthMachine& given, 
   }
   const double recorded = static_cast<double>(job.ranks.size());
   machine.cluster = job.cluster;
+  if (machine.gpu.empty()) machine.gpu = job.gpu;
   if (ranks > recorded) {  // so many times as many nodes
     const std::size_t times = job.cluster.find(" x ");
     const double nodes = times == std::string::npos ? 1 : std::stod(job.cluster.substr(times + 3));

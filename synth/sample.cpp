@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -438,31 +439,47 @@ Sample sample(const Model& model, const GpuSpec& gpu, const SampleOptions& optio
   return made;
 }
 
-std::string conflict_of(const Job& job) {
-  // What each member of a group calls there, in the order of its launches.
-  std::vector<std::map<std::uint32_t, std::string>> calls(job.groups.size());  // by program: they share it
-  for (const RankAssignment& rank : job.ranks) {
-    const Program& program = *job.programs[rank.program];
-    std::map<std::uint32_t, std::string> of_group;
-    for (const Program::Thread& thread : program.threads) {
-      for (const Instruction& instruction : thread.instructions) {
-        if (instruction.op != Opcode::Collective) continue;
-        const CollectiveCall& call =
-            program.collectives[instruction.per_rank ? rank.collective_slots[instruction.operand]
-                                                     : instruction.operand];
-        if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive) continue;
-        const bool is_uneven = call.kind == CollectiveKind::AllToAll;
-        of_group[call.group] +=
-            fmt::format("{} {} {};", to_string(call.kind), is_uneven ? 0 : call.size.in_base_units(), call.peer);
-      }
-    }
-    for (const auto& [group, text] : of_group) calls[rank.groups[group]][rank.program] = text;
+namespace {
+
+/// What a rank calls in each of its groups, in the order of its launches; messages apart.
+std::map<std::uint32_t, std::vector<std::string>> calls_of(const Program& program, const RankAssignment& rank) {
+  std::map<std::uint32_t, std::vector<std::string>> calls;
+  for (const Token& token : tokens_of(program)) {
+    if (token.op != Opcode::Collective) continue;
+    const CollectiveCall& call =
+        program.collectives[token.per_rank ? rank.collective_slots[token.operand] : token.operand];
+    if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive) continue;
+    const bool is_uneven = call.kind == CollectiveKind::AllToAll;
+    calls[rank.groups[call.group]].push_back(
+        is_uneven ? to_string(call.kind)
+                  : fmt::format("{} of {:.0f} bytes", to_string(call.kind), call.size.in_base_units()));
   }
-  for (std::size_t group = 0; group < calls.size(); ++group) {
-    for (const auto& [program, text] : calls[group]) {
-      if (text != calls[group].begin()->second) {
-        return fmt::format("members of {} do not call the same collectives in the same order",
-                           job.groups[group].name);
+  return calls;
+}
+
+/// Where two lists of calls differ.
+std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::size_t call = 0;
+  while (call < a.size() && call < b.size() && a[call] == b[call]) ++call;
+  const auto text = [call](const std::vector<std::string>& calls) {
+    return call < calls.size() ? calls[call] : std::string{"nothing"};
+  };
+  return fmt::format("call {} is {} on one and {} on another", call + 1, text(a), text(b));
+}
+
+}  // namespace
+
+std::string conflict_of(const Job& job) {
+  // By group: what a member calls, one member for each kind of rank.
+  std::map<std::uint32_t, std::vector<std::string>> known;
+  std::set<std::pair<std::uint32_t, std::vector<std::uint32_t>>> seen;
+  for (const RankAssignment& rank : job.ranks) {
+    if (!seen.emplace(rank.program, rank.groups).second && rank.collective_slots.empty()) continue;
+    for (auto& [group, calls] : calls_of(*job.programs[rank.program], rank)) {
+      const auto [first, fresh] = known.try_emplace(group, calls);
+      if (!fresh && first->second != calls) {
+        return fmt::format("members of {} do not call the same: {}", job.groups[group].name,
+                           difference(first->second, calls));
       }
     }
   }

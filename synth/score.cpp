@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -67,7 +68,7 @@ struct Facts {
   std::map<std::string, ClassFacts> classes;
   Weighted messages, octaves, gaps;
   double launches = 0, seconds = 0, bytes = 0;
-  std::vector<std::string> sequence;  // of rank 0
+  std::vector<std::size_t> sequence;  // of rank 0: classes of launches, kinds of collectives
 };
 
 constexpr double kLeastTime = 1e-9;
@@ -100,7 +101,7 @@ class Counter {
       if (token.op == Opcode::Launch) {
         const std::uint32_t kernel = token.per_rank ? rank.kernel_slots[token.operand] : token.operand;
         add_launch(classes[kernel], seconds[kernel], weight);
-        if (is_first) facts_.sequence.push_back(classes[kernel]);
+        if (is_first) facts_.sequence.push_back(std::hash<std::string>{}(classes[kernel]));
       } else if (token.op == Opcode::Collective) {
         const CollectiveCall& call =
             program.collectives[token.per_rank ? rank.collective_slots[token.operand] : token.operand];
@@ -108,7 +109,7 @@ class Counter {
         facts_.messages.add(std::log(std::max(bytes, 1.0)), weight);
         facts_.octaves.add(std::log2(std::max(bytes, 1.0)), weight);
         facts_.bytes += weight * bytes;
-        if (is_first) facts_.sequence.push_back(to_string(call.kind));
+        if (is_first) facts_.sequence.push_back(std::hash<std::string>{}(to_string(call.kind)));
       }
     }
   }
@@ -138,14 +139,14 @@ class Counter {
 };
 
 /// Edits over the longer length. Sequences beyond kLongest are compared by every n-th entry.
-double edit_distance(std::vector<std::string> a, std::vector<std::string> b) {
+double edit_distance(std::vector<std::size_t> a, std::vector<std::size_t> b) {
   constexpr std::size_t kLongest = 4000;
   const std::size_t longest = std::max(a.size(), b.size());
   if (longest == 0) return 0;
   const std::size_t step = (longest + kLongest - 1) / kLongest;
-  const auto thin = [step](std::vector<std::string>& list) {
-    std::vector<std::string> kept;
-    for (std::size_t i = 0; i < list.size(); i += step) kept.push_back(std::move(list[i]));
+  const auto thin = [step](std::vector<std::size_t>& list) {
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < list.size(); i += step) kept.push_back(list[i]);
     list = std::move(kept);
   };
   thin(a);

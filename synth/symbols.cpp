@@ -42,12 +42,16 @@ class Mode {
 
 /// What kernels say of sizes, one after the other.
 struct Tellers {
-  Mode hidden, tokens, queries, head_size, batch, score_rows, score_columns, vocabulary, bags, images;
+  double hidden = 0;
+  Mode tokens, queries, head_size, batch, score_rows, score_columns, vocabulary, bags, images;
 
   void operator()(const LayerNorm& w) {
     if (w.part != LayerNorm::Part::Forward) return;
-    hidden.add(static_cast<double>(w.columns));
-    tokens.add(static_cast<double>(w.rows));
+    // Norms of heads have fewer columns than those of the hidden state.
+    const auto columns = static_cast<double>(w.columns);
+    if (columns > hidden) tokens = Mode{};
+    hidden = std::max(hidden, columns);
+    if (columns == hidden) tokens.add(static_cast<double>(w.rows));
   }
   void operator()(const FlashAttention& w) {
     queries.add(static_cast<double>(w.queries));
@@ -415,7 +419,7 @@ Symbols symbols_told_by(const Template& tmpl) {
   Tellers told;
   for (const KernelEntry& kernel : tmpl.kernels) std::visit(told, kernel.call.work);
   Symbols symbols;
-  const std::optional<double> hidden = told.hidden.most();
+  const std::optional<double> hidden = told.hidden > 0 ? std::optional{told.hidden} : std::nullopt;
   const std::optional<double> tokens = told.tokens.most();
   std::optional<double> sequence = told.queries.most();
   std::optional<double> batch = told.batch.most();
