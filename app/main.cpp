@@ -29,6 +29,7 @@
 #include "app/commands/search_plans.hpp"
 #include "app/commands/stragglers.hpp"
 #include "app/commands/sweep.hpp"
+#include "app/commands/synth.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
 #include "app/process_limits.hpp"
@@ -62,6 +63,7 @@ int main(int count, char** arguments) {
   add_replay_command(app, action);
   add_import_command(app, action);
   add_stragglers_command(app, action);
+  add_synth_command(app, action);
   add_plan_command(app, action);
   add_search_command(app, action);
   add_validate_command(app, action);
