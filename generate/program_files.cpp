@@ -156,7 +156,7 @@ target_link_libraries(benchmark PRIVATE ${{{0}_LIBRARY}})
 
 /// Starts a process a rank on this node; launchers of clusters start the program themselves.
 std::string run_script(std::size_t ranks, const std::string& program) {
-  return fmt::format(R"(#!/bin/sh
+  return fmt::format(R"sh(#!/bin/sh
 # Starts {0} processes on this machine, a GPU each; further arguments are the program's.
 # On several nodes: srun -n {0} --export=ALL,BENCHMARK_RENDEZVOUS=/a/folder/that/all/see {1}
 cd "$(dirname "$0")" || exit 1
@@ -177,7 +177,7 @@ for process in $processes; do
   wait "$process" || {{ code=$?; kill $processes 2>/dev/null; }}
 done
 exit $code
-)",
+)sh",
                      ranks, program);
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Runs the operation table beside it: `benchmark [--steps N] [--host recorded|none] [--one-process] [--log FILE]`.
+/// Runs the operation table beside it: `benchmark [--steps N] [--host recorded|none] [--one-process] [--annotate]`.
 /// One process a rank; the number of a process comes from its launcher (torchrun, mpirun, Slurm, run.sh).
 
 #include <algorithm>
@@ -20,7 +20,8 @@ struct Arguments {
   std::string output = ".";
   int steps = 0;  // as the table says
   std::string host, log;
-  bool one_process = false, oversubscribe = false;
+  int warm_up = 3;
+  bool one_process = false, oversubscribe = false, annotate = false;
 };
 
 [[noreturn]] void refuse(const std::string& reason) {
@@ -53,13 +54,18 @@ Arguments arguments_of(int count, char** values) {
       }
     } else if (name == "--log") {
       made.log = value();
+    } else if (name == "--warm-up") {
+      made.warm_up = std::max(std::atoi(value().c_str()), 0);
+    } else if (name == "--annotate") {
+      made.annotate = true;
     } else if (name == "--one-process") {
       made.one_process = true;
     } else if (name == "--oversubscribe") {
       made.oversubscribe = true;
     } else {
       refuse("there is no option " + name +
-             "; there are --table, --output, --steps, --host, --log, --one-process, --oversubscribe");
+             "; there are --table, --output, --steps, --warm-up, --host, --annotate, --log, --one-process, "
+             "--oversubscribe");
     }
   }
   return made;
@@ -91,6 +97,8 @@ void expect_cores(const Table& table, std::size_t local_ranks, bool oversubscrib
 void run(const Table& table, std::uint32_t rank, int device, Rendezvous& rendezvous, const Arguments& arguments) {
   RunOptions options;
   options.steps = arguments.steps > 0 ? arguments.steps : table.steps;
+  options.warm_up = arguments.warm_up;
+  options.annotate = arguments.annotate;
   options.host_recorded = arguments.host.empty() ? table.host_recorded : arguments.host == "recorded";
   options.log = arguments.log.empty() ? "" : arguments.log + "." + std::to_string(rank);
   const Measured measured = run_rank(table, rank, device, rendezvous, options);

@@ -1,5 +1,7 @@
 #include "generate/runtime/rank_run.cuh"
 
+#include <nvtx3/nvToolsExt.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -120,9 +122,12 @@ class RankRun {
       }
     }
     for (std::size_t i = 0; i < used.size(); ++i) {
+      const Kernel& kernel = program_.kernels[i];
       if (used[i]) {
-        kernels_[i] = make_kernel(device_, program_.kernels[i]);
+        kernels_[i] = make_kernel(device_, kernel);
       }
+      labels_.push_back("kernel " + std::to_string(i) + ": " + kernel.name + ", " +
+                        std::to_string(1e6 * kernel.seconds) + " us");
     }
     for (const CollectiveUse& use : collectives_of(table, rank)) {
       collectives_.push_back(communicators_.make(use));
@@ -255,9 +260,7 @@ class RankRun {
                HostClock& clock) {
     switch (i.op) {
       case Opcode::Launch:
-        if (const Launch& kernel = kernels_[kernel_number(i)]) {
-          kernel(streams_[i.stream]);
-        }
+        launch_kernel(kernel_number(i), streams_[i.stream]);
         break;
       case Opcode::Collective:
         if ((batch & kBatchBegins) != 0) {
@@ -303,6 +306,20 @@ class RankRun {
       case Opcode::Close:
       case Opcode::Lag:
         break;
+    }
+  }
+
+  void launch_kernel(std::uint32_t number, cudaStream_t stream) const {
+    const Launch& kernel = kernels_[number];
+    if (!kernel) {
+      return;
+    }
+    if (options_.annotate) {
+      nvtxRangePushA(labels_[number].c_str());
+    }
+    kernel(stream);
+    if (options_.annotate) {
+      nvtxRangePop();
     }
   }
 
@@ -402,6 +419,7 @@ class RankRun {
   Log log_;
   std::vector<std::atomic<std::uint64_t>> posts_;
   std::vector<Launch> kernels_, collectives_;
+  std::vector<std::string> labels_;  // by kernel
   std::vector<cudaStream_t> streams_;
   std::vector<cudaEvent_t> events_;
   std::vector<std::vector<char>> batches_;

@@ -17,7 +17,8 @@ struct RunOptions {
   int steps = 20;
   int warm_up = 3;
   bool host_recorded = true;
-  std::string log;  ///< file for the operations of the first step, as they are issued; empty: none
+  bool annotate = false;  ///< each launch is an NVTX range that names its kernel, for Nsight Systems
+  std::string log;        ///< file for the operations of the first step, as they are issued; empty: none
 };
 
 /// What was measured of one rank. Times in seconds.
