@@ -201,7 +201,7 @@ Backend backend_for(const KernelCall& call, Target target) {
 
 Benchmark benchmark_of(const Job& job, std::span<const GpuSpec> gpu_models,
                        std::span<const std::uint32_t> gpu_model_of_rank, Target target) {
-  Benchmark made{job, {}};
+  Benchmark made{job, {}, {}};
   for (std::uint32_t number = 0; number < job.programs.size(); ++number) {
     const Program& program = *job.programs[number];
     const auto rank = std::ranges::find(job.ranks, number, &RankAssignment::program);
@@ -225,7 +225,7 @@ Benchmark benchmark_of(const Job& job, std::span<const GpuSpec> gpu_models,
 }
 
 Benchmark benchmark_of(const replay::Replay& replay, Target target) {
-  Benchmark made{replay.job, {}};
+  Benchmark made{replay.job, {}, {}};
   for (std::size_t trace = 0; trace < replay.programs.size(); ++trace) {
     auto [program, kernels] =
         TraceKernels{*replay.job.programs[trace], replay.ranks[trace], target}.write(replay.programs[trace]);

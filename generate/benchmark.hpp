@@ -44,6 +44,8 @@ struct BenchmarkKernel {
 struct Benchmark {
   Job job;
   std::vector<std::vector<BenchmarkKernel>> kernels;  ///< by program and Program::kernels
+  /// By program and Program::collectives: seconds that missing members would have taken; empty: none are missing.
+  std::vector<std::vector<double>> delays;
 };
 
 /// What a kernel whose work is known is reproduced by; Busy where the target has no means.

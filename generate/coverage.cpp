@@ -38,6 +38,26 @@ void for_each_launch(const Benchmark& benchmark, const Use& use) {
   }
 }
 
+/// A kernel's name without its type, templates and arguments.
+std::string short_name(std::string name) {
+  if (name.starts_with("void ")) {
+    name.erase(0, 5);
+  }
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (std::size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) {
+    name.erase(at, kAnonymous.size());
+  }
+  std::string inner;  // what an element-wise kernel does is its first template argument that is named
+  for (const char* mark : {"direct_copy_kernel_cuda", "CUDAFunctor", "_kernel_cuda", "launch_clamp"}) {
+    if (const std::size_t at = name.find(mark); inner.empty() && at != std::string::npos && name.find('<') < at) {
+      const std::size_t begin = name.find_last_of(":, <", at) + 1;
+      inner = name.substr(begin, name.find_first_of("<(,", begin) - begin);
+    }
+  }
+  name = name.substr(0, name.find_first_of("<("));
+  return inner.empty() ? name : fmt::format("{}<{}>", name, inner);
+}
+
 }  // namespace
 
 double Coverage::reproduced() const {
@@ -110,11 +130,11 @@ std::string coverage_text(const Coverage& coverage) {
                       coverage.all.seconds > 0 ? 100.0 : 0.0);
   for (std::size_t i = 0; i < std::min(kMostNamed, coverage.uncovered.size()); ++i) {
     const UncoveredKernels& kernels = coverage.uncovered[i];
-    text += fmt::format("{}: {} x {}, {:.3f} ms\n", i == 0 ? "not by what it does" : "  and",
-                        kernels.share.launches, kernels.name, 1e3 * kernels.share.seconds);
+    text += fmt::format("{} {} x {}, {:.3f} ms\n", i == 0 ? "not by what they do" : "                   ",
+                        kernels.share.launches, short_name(kernels.name), 1e3 * kernels.share.seconds);
   }
   if (coverage.uncovered.size() > kMostNamed) {
-    text += fmt::format("  and {} more kinds (manifest.json names all)\n", coverage.uncovered.size() - kMostNamed);
+    text += fmt::format("                    and {} more kinds (benchmark.json names all)\n", coverage.uncovered.size() - kMostNamed);
   }
   return text;
 }

@@ -131,9 +131,6 @@ Totals totals_of(const benchmark::Table& table) {
 
 std::string manifest_json(const benchmark::Table& table, const Coverage& coverage, const ManifestFacts& facts) {
   Json made = {{"format", "lockstep-benchmark 1"}, {"target", facts.target}};
-  if (!facts.command.empty()) {
-    made["command"] = facts.command;
-  }
   made["licence"] = kLicence;
   made["seed"] = table.seed;
   made["ranks"] = table.ranks.size();
@@ -146,23 +143,36 @@ std::string manifest_json(const benchmark::Table& table, const Coverage& coverag
   return made.dump(1) + "\n";
 }
 
-Totals read_source_totals(const std::filesystem::path& manifest) {
+namespace {
+
+/// One of the two sums in a manifest: `source`, `program`.
+Totals read_totals(const std::filesystem::path& manifest, const char* of) {
   const std::string text = read_whole_file(manifest);
   try {
-    const Json source = Json::parse(text).at("source");
+    const Json sums = Json::parse(text).at(of);
     Totals made;
-    made.launches = source.at("launches").get<std::uint64_t>();
-    made.collectives = source.at("collectives").get<std::uint64_t>();
-    made.kernel_seconds = source.at("kernel_seconds").get<double>();
-    made.kernel_bytes = source.at("kernel_bytes").get<double>();
-    made.kernel_flops = source.at("kernel_flops").get<double>();
-    made.collective_bytes = source.at("collective_bytes").get<double>();
-    made.step_seconds = source.at("step_seconds").get<double>();
+    made.launches = sums.at("launches").get<std::uint64_t>();
+    made.collectives = sums.at("collectives").get<std::uint64_t>();
+    made.kernel_seconds = sums.at("kernel_seconds").get<double>();
+    made.kernel_bytes = sums.at("kernel_bytes").get<double>();
+    made.kernel_flops = sums.at("kernel_flops").get<double>();
+    made.collective_bytes = sums.at("collective_bytes").get<double>();
+    made.step_seconds = sums.at("step_seconds").get<double>();
     return made;
   } catch (const nlohmann::json::exception& problem) {
     throw InputError{{manifest.string()},
                      fmt::format("this is no manifest of 'lockstep generate': {}", problem.what())};
   }
+}
+
+}  // namespace
+
+Totals read_source_totals(const std::filesystem::path& manifest) {
+  return read_totals(manifest, "source");
+}
+
+double read_program_step(const std::filesystem::path& manifest) {
+  return read_totals(manifest, "program").step_seconds;
 }
 
 }  // namespace lockstep::generate

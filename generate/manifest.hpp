@@ -26,7 +26,6 @@ struct ManifestFacts {
   Totals source;              ///< of what the program was made from
   double simulated_step = 0;  ///< of the program, s
   std::string target;         ///< `cuda`, `pytorch`
-  std::string command;        ///< as it was given; empty: kept back
 };
 
 [[nodiscard]] std::string manifest_json(const benchmark::Table& table, const Coverage& coverage,
@@ -34,5 +33,7 @@ struct ManifestFacts {
 
 /// What the manifest says of the source. @throws InputError for a file that is none
 [[nodiscard]] Totals read_source_totals(const std::filesystem::path& manifest);
+/// The simulated step of the program, s. @throws InputError for a file that is none
+[[nodiscard]] double read_program_step(const std::filesystem::path& manifest);
 
 }  // namespace lockstep::generate

@@ -38,7 +38,7 @@ benchmark::Kernel kernel_of(const BenchmarkKernel& kernel, const KernelCall& sim
   benchmark::Kernel made;
   made.backend = kernel.is_part ? "part" : std::string{kBackends[static_cast<std::size_t>(kernel.backend)]};
   made.recorded = std::holds_alternative<Timed>(simulated.work);
-  made.seconds = kernel.seconds;
+  made.seconds = kernel.backend == Backend::Skipped ? 0 : kernel.seconds;
   made.family = kernel.family;
   made.name = kernel.name;
   for (const KernelCall& call : kernel.calls) {
@@ -64,7 +64,8 @@ benchmark::Collective collective_of(const CollectiveCall& call) {
   return made;
 }
 
-benchmark::Program program_of(const Program& program, const std::vector<BenchmarkKernel>& kernels) {
+benchmark::Program program_of(const Program& program, const std::vector<BenchmarkKernel>& kernels,
+                              const std::vector<double>& delays) {
   benchmark::Program made;
   made.streams = program.streams;
   made.groups = program.groups;
@@ -75,7 +76,10 @@ benchmark::Program program_of(const Program& program, const std::vector<Benchmar
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     made.kernels.push_back(kernel_of(kernels[i], program.kernels[i]));
   }
-  std::ranges::transform(program.collectives, std::back_inserter(made.collectives), collective_of);
+  for (std::size_t i = 0; i < program.collectives.size(); ++i) {
+    made.collectives.push_back(collective_of(program.collectives[i]));
+    made.collectives.back().delay = i < delays.size() ? delays[i] : 0;
+  }
   for (const Program::Thread& thread : program.threads) {
     benchmark::Thread& written = made.threads.emplace_back();
     written.name = thread.name;
@@ -104,7 +108,7 @@ class TableText {
     line("seed {}", table.seed);
     line("job_steps {}", table.job_steps);
     line("steps {}", table.steps);
-    line("host {}", table.host_recorded ? "recorded" : "none");
+    line("host_time {}", table.host_recorded ? "recorded" : "none");
     for (const benchmark::Group& group : table.groups) {
       line("group {} {}", list_text(group.ranks), group.name);
     }
@@ -158,8 +162,8 @@ class TableText {
       }
     }
     for (const benchmark::Collective& call : program.collectives) {
-      line("collective {} {} {} {} {} {} {} {} {}", call.kind, call.type, call.group, call.bytes, call.peer,
-           call.batched ? 1 : 0, call.sm_limit, call.recorded, list_text(call.send_bytes));
+      line("communication {} {} {} {} {} {} {} {} {} {}", call.kind, call.type, call.group, call.bytes, call.peer,
+           call.batched ? 1 : 0, call.sm_limit, call.recorded, call.delay, list_text(call.send_bytes));
     }
     for (const benchmark::Thread& thread : program.threads) {
       line("thread {}", thread.name);
@@ -238,7 +242,8 @@ benchmark::Table table_of(const Benchmark& benchmark, const RunOptions& options)
   made.host_recorded = options.host_recorded;
   made.job_steps = job.steps;
   for (std::size_t i = 0; i < job.programs.size(); ++i) {
-    made.programs.push_back(program_of(*job.programs[i], benchmark.kernels[i]));
+    made.programs.push_back(program_of(*job.programs[i], benchmark.kernels[i],
+                                       i < benchmark.delays.size() ? benchmark.delays[i] : std::vector<double>{}));
   }
   for (const ProcessGroup& group : job.groups) {
     made.groups.push_back({group.name, group.ranks});

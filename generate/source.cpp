@@ -68,7 +68,6 @@ Source source_of_scenario(const SourceOptions& options) {
   Source made;
   made.benchmark = benchmark_of(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank, options.target);
   made.machine_file = {kMachine, machine_text(document, configs, resolved)};
-  made.title = resolved.scenario.name;
   made.machine = std::make_shared<const Machine>(std::move(resolved));
   return made;
 }
@@ -100,7 +99,6 @@ Source source_of_traces(const SourceOptions& options) {
   made.benchmark = benchmark_of(run.replay(), options.target);
   made.machine = std::make_shared<const Machine>(run.machine());
   made.machine_file = {kRecordedMachine, recorded_machine_text(document, configs, run.spec())};
-  made.title = "recorded traces";
   return made;
 }
 

@@ -35,7 +35,6 @@ struct Source {
   Benchmark benchmark;
   std::shared_ptr<const Machine> machine;
   ProgramFile machine_file;  ///< what read_machine() makes the machine from again
-  std::string title;         ///< of a scenario its name
 };
 
 struct SourceOptions {

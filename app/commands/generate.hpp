@@ -19,10 +19,15 @@ struct GenerateOptions {
   std::string target = "cuda";
   std::string fill = "busy";
   std::string host = "recorded";
+  std::vector<std::string> only, families, without;
+  std::string range, stream;
+  std::uint32_t ranks = 0;  ///< 0: all of the job
+  bool obfuscates = false;
   int steps = 20;
   std::uint32_t seed = 1;
   std::string check;    ///< folder of a program that is simulated; empty: one is generated
-  std::string command;  ///< as it was given
+  std::string score;    ///< folder of a program that was run; empty: likewise
+  std::string measured;  ///< with score: file or folder of what was measured; empty: the program's folder
 };
 
 /// Writes a program that behaves like a scenario or recorded traces, or simulates one that was written.

@@ -33,9 +33,11 @@ def read_table(path):
     table = {"programs": [], "groups": [], "ranks": [], "steps": 20, "seed": 1, "host": "recorded"}
     for line in Path(path).read_text().splitlines():
         word, *rest = line.split()
+        if word.startswith("#") or word == "lockstep-benchmark":
+            continue
         if word in ("seed", "steps"):
             table[word] = int(rest[0])
-        elif word == "host":
+        elif word == "host_time":
             table["host"] = rest[0]
         elif word == "group":
             table["groups"].append([int(x) for x in numbers(rest[0])])
@@ -62,13 +64,13 @@ def read_line(program, word, rest):
         program["kernels"][-1]["calls"].append({"work": rest[0], "type": rest[1], "tables": [], **fields(rest[2:])})
     elif word == "table":
         program["kernels"][-1]["calls"][-1]["tables"].append(fields(rest))
-    elif word == "collective":
+    elif word == "communication":
         program["collectives"].append({"kind": rest[0], "type": rest[1], "group": int(rest[2]),
                                        "bytes": float(rest[3]), "peer": int(rest[4]), "batched": rest[5] == "1",
-                                       "sent": numbers(rest[8])})
+                                       "delay": float(rest[8]), "sent": numbers(rest[9])})
     elif word == "thread":
         program["threads"].append([])
-    elif word not in ("uses", "name") and not word.startswith("#"):
+    elif word not in ("uses", "name"):
         program["threads"][-1].append((word.rstrip("*"), word.endswith("*"), int(rest[0]), int(rest[1]),
                                        float(rest[2]), float(rest[3])))
 
@@ -324,10 +326,26 @@ def collectives_of(table, rank):
                 yield call, own["groups"][call["group"]]
 
 
-def make_collectives(table, rank, tensors, groups):
+def make_collectives(table, rank, tensors, groups, clock_hz):
+    """Each puts its communication, and what missing members would have taken, on the current stream."""
+    made = []
+    for start, call in started_collectives(table, rank, tensors, groups):
+        def run(start=start, cycles=int(call["delay"] * clock_hz)):
+            if start is not None:
+                start().wait()
+            if cycles > 0:
+                torch.cuda._sleep(cycles)
+        made.append(run)
+    return made
+
+
+def started_collectives(table, rank, tensors, groups):
     uneven, made = {}, []
     for call, number in collectives_of(table, rank):
         members = table["groups"][number]
+        if len(members) == 1:
+            made.append((None, call))
+            continue
         kind = "uint8" if call["kind"] in ("send", "receive", "all_to_all", "barrier") else call["type"]
         count = max(int(call["bytes"]) // TYPES[kind].itemsize, 1)
         part = max(count // len(members), 1)
@@ -340,10 +358,10 @@ def make_collectives(table, rank, tensors, groups):
             sent = [int(x) for x in call["sent"]]
             received = [int(x) for x in received_bytes(table, rank, number, ordinal)]
             out, source = tensors.new((sum(received),), kind), tensors.new((sum(sent),), kind)
-            made.append(lambda o=out, x=source, r=received, s=sent, g=group: dist.all_to_all_single(
-                o, x, r, s, group=g, async_op=True))
+            made.append((lambda o=out, x=source, r=received, s=sent, g=group: dist.all_to_all_single(
+                o, x, r, s, group=g, async_op=True), call))
             continue
-        made.append({
+        made.append(({
             "all_reduce": lambda x=buffer, g=group: dist.all_reduce(x, group=g, async_op=True),
             "barrier": lambda x=buffer, g=group: dist.all_reduce(x, group=g, async_op=True),
             "all_gather": lambda o=whole, x=piece, g=group: dist.all_gather_into_tensor(o, x, group=g, async_op=True),
@@ -355,7 +373,7 @@ def make_collectives(table, rank, tensors, groups):
             "reduce": lambda x=buffer, p=peer, g=group: dist.reduce(x, p, group=g, async_op=True),
             "send": lambda x=buffer, p=peer, g=group: dist.isend(x, p, group=g),
             "receive": lambda x=buffer, p=peer, g=group: dist.irecv(x, p, group=g),
-        }[call["kind"]])
+        }[call["kind"]], call))
     return made
 
 
@@ -387,7 +405,7 @@ class RankRun:
         groups = [dist.new_group(ranks) if dist.is_initialized() else None for ranks in table["groups"]]
         clock_hz = cycles_per_second()
         self.kernels = [make_kernel(tensors, kernel, clock_hz) for kernel in self.program["kernels"]]
-        self.collectives = make_collectives(table, rank, tensors, groups)
+        self.collectives = make_collectives(table, rank, tensors, groups, clock_hz)
         self.streams = [torch.cuda.Stream() for _ in range(self.program["streams"])]
         self.events = [torch.cuda.Event() for _ in range(self.program["events"])]
         self.posts = [threading.Semaphore(0) for _ in range(self.program["flags"])]
@@ -413,7 +431,7 @@ class RankRun:
                             kernel()
                 elif op == "collective":
                     with torch.cuda.stream(self.streams[stream]):
-                        self.collectives[collective]().wait()
+                        self.collectives[collective]()
                     collective += 1
                 else:
                     self.other(op, stream, operand, clock)

@@ -35,10 +35,18 @@ __global__ void hold(const float4* data, float* never, std::int64_t count, unsig
   }
 }
 
+constexpr double kStart = 1e-6;  // from the launch of a grid to its first block and back, seen on an H100
+
 }  // namespace
 
+Launch make_delay(double seconds) {
+  const auto nanoseconds = static_cast<unsigned long long>(1e9 * std::max(seconds - kStart, 0.0));
+  return [=](cudaStream_t stream) {
+    launch(hold, Grid{dim3{1}, 32}, stream, nullptr, nullptr, 0, nanoseconds);
+  };
+}
+
 Launch make_busy(Device& device, double seconds, bool reads) {
-  constexpr double kStart = 1e-6;  // from the launch of a grid to its first block and back, seen on an H100
   const auto nanoseconds = static_cast<unsigned long long>(1e9 * std::max(seconds - kStart, 0.0));
   const Grid grid{dim3{static_cast<unsigned>(device.properties().multiProcessorCount) * 4}};
   const std::int64_t bytes = 2 * static_cast<std::int64_t>(device.properties().l2CacheSize);

@@ -11,6 +11,8 @@
 #include <set>
 #include <thread>
 
+#include "generate/runtime/families.cuh"
+
 namespace benchmark {
 namespace {
 
@@ -161,7 +163,7 @@ Communicators::Communicators(Device& device, const Table& table, std::uint32_t r
       });
     }
     const bool is_member = std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end();
-    if (meets && is_member) {
+    if (meets && is_member && group.ranks.size() > 1) {
       const std::string key = "group" + std::to_string(number);
       connect(*(known_[key] = std::make_unique<Communicator>()), key, group.ranks);
     }
@@ -217,6 +219,19 @@ void Communicators::end_batch() {
 }
 
 Launch Communicators::make(const CollectiveUse& use) {
+  Launch meets = use.group->ranks.size() > 1 ? make_meeting(use) : Launch{};
+  if (use.call->delay <= 0) {
+    return meets ? meets : [](cudaStream_t) {};
+  }
+  return [meets, delay = make_delay(use.call->delay)](cudaStream_t stream) {
+    if (meets) {
+      meets(stream);
+    }
+    delay(stream);
+  };
+}
+
+Launch Communicators::make_meeting(const CollectiveUse& use) {
   Communicator& comm = communicator(use);
   const std::string kind = use.call->kind;
   const std::string type = kind == "barrier" ? "uint8" : use.call->type;

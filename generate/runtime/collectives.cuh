@@ -58,6 +58,7 @@ class Communicators {
 
  private:
   struct Communicator;
+  [[nodiscard]] Launch make_meeting(const CollectiveUse& use);
   Communicator& communicator(const CollectiveUse& use);
   void connect(Communicator& made, const std::string& key, const std::vector<std::uint32_t>& members);
 

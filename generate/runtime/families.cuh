@@ -22,6 +22,9 @@ namespace benchmark {
 /// @param reads whether it reads memory as fast as it can all the while
 [[nodiscard]] Launch make_busy(Device& device, double seconds, bool reads);
 
+/// Lets a stream rest for a time: one block waits.
+[[nodiscard]] Launch make_delay(double seconds);
+
 /// What a launch of @p kernel does: its calls one after the other; nothing for parts and what is skipped.
 [[nodiscard]] Launch make_kernel(Device& device, const Kernel& kernel);
 

@@ -164,10 +164,10 @@ class Reader {
       table_.job_steps = static_cast<int>(line.index("the number of steps"));
     } else if (word == "steps") {
       table_.steps = static_cast<int>(line.index("the number of steps"));
-    } else if (word == "host") {
+    } else if (word == "host_time") {
       const std::string_view mode = line.word("the mode");
       if (mode != "recorded" && mode != "none") {
-        line.fail("host is recorded or none, not '" + std::string{mode} + "'");
+        line.fail("host_time is recorded or none, not '" + std::string{mode} + "'");
       }
       table_.host_recorded = mode == "recorded";
     } else if (word == "group") {
@@ -218,7 +218,7 @@ class Reader {
         line.fail("a table belongs to the call above it, and there is none");
       }
       program.kernels.back().calls.back().tables.push_back(fields(line));
-    } else if (word == "collective") {
+    } else if (word == "communication") {
       program.collectives.push_back(collective(line));
     } else if (word == "thread") {
       program.threads.push_back({line.rest(), {}});
@@ -267,6 +267,7 @@ class Reader {
     made.batched = line.index("batched", 2) == 1;
     made.sm_limit = static_cast<int>(line.index("the limit of SMs"));
     made.recorded = line.number("the recorded time");
+    made.delay = line.number("the delay");
     made.send_bytes = line.numbers("the bytes to each member");
     return made;
   }
@@ -303,8 +304,37 @@ class Reader {
       expect(rank.program < table_.programs.size(), "a rank runs a program that is not there");
       const Program& program = table_.programs[rank.program];
       expect(rank.groups.size() == program.groups.size(), "a rank has other groups than its program");
+      expect_indices(rank, program, expect);
       for (const std::uint32_t group : rank.groups) {
         expect(group < table_.groups.size(), "a rank is in a group that is not there");
+      }
+    }
+  }
+
+  template <class Expect>
+  static void expect_indices(const Rank& rank, const Program& program, const Expect& expect) {
+    const auto all_below = [](const std::vector<std::uint32_t>& list, std::size_t bound) {
+      return std::all_of(list.begin(), list.end(), [&](std::uint32_t index) { return index < bound; });
+    };
+    expect(all_below(rank.kernel_slots, program.kernels.size()), "a slot of a rank holds a kernel that is not there");
+    expect(all_below(rank.collective_slots, program.collectives.size()),
+           "a slot of a rank holds a collective that is not there");
+    for (const Collective& call : program.collectives) {
+      expect(call.group < program.groups.size(), "a collective is of a group that its program has not");
+    }
+    for (const Thread& thread : program.threads) {
+      for (const Instruction& i : thread.instructions) {
+        const std::size_t bound = i.op == Opcode::Launch
+                                      ? (i.per_rank ? rank.kernel_slots.size() : program.kernels.size())
+                                  : i.op == Opcode::Collective
+                                      ? (i.per_rank ? rank.collective_slots.size() : program.collectives.size())
+                                  : i.op == Opcode::Record || i.op == Opcode::StreamWait || i.op == Opcode::WaitEvent
+                                      ? program.events
+                                  : i.op == Opcode::Post || i.op == Opcode::Await ? program.flags
+                                                                                  : i.operand + 1ULL;
+        expect(i.operand < bound, "'" + opcode_names()[static_cast<std::size_t>(i.op)] + "' of " +
+                                      std::to_string(i.operand) + ", and there are " + std::to_string(bound));
+        expect(i.stream < std::max<std::size_t>(program.streams.size(), 1), "an instruction of a stream that is not there");
       }
     }
   }

@@ -50,6 +50,7 @@ struct Collective {
   bool batched = false;
   int sm_limit = 0;                ///< 0: none
   double recorded = -1;            ///< s; below 0: the machine says how long
+  double delay = 0;                ///< s that the missing members of a group would have taken
   std::vector<double> send_bytes;  ///< uneven all-to-all: to each member
 };
 
