@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "ops/call_hash.hpp"
+#include "ops/collectives/channels.hpp"
 #include "ops/intern_table.hpp"
 
 namespace lockstep::generate {
@@ -42,19 +44,25 @@ class MeetingRecorder final : public TimelineSink {
 };
 
 /// Ranks that run one Program with one content of slots are alike as far as their work goes.
-std::vector<std::uint32_t> representatives(const Job& job, std::uint32_t count) {
+/// @param ends by rank: when its last work was over; the step waits for the last
+std::vector<std::uint32_t> representatives(const Job& job, std::span<const RankResult> ends, std::uint32_t count) {
   using Class = std::tuple<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
   std::map<Class, std::uint32_t> classes;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     const RankAssignment& own = job.ranks[rank];
     classes.try_emplace({own.program, own.kernel_slots, own.collective_slots}, rank);
   }
-  std::vector<std::uint32_t> chosen;
+  const auto last = std::ranges::max_element(ends, {}, &RankResult::end) - ends.begin();
+  std::vector<std::uint32_t> chosen{static_cast<std::uint32_t>(last)};
+  const RankAssignment& slowest = job.ranks[static_cast<std::size_t>(last)];
+  classes.erase({slowest.program, slowest.kernel_slots, slowest.collective_slots});
+  std::vector<std::uint32_t> others;
   for (const auto& [content, rank] : classes) {
-    chosen.push_back(rank);
+    others.push_back(rank);
   }
-  std::ranges::sort(chosen);
-  chosen.resize(std::min<std::size_t>(chosen.size(), count));
+  std::ranges::sort(others);
+  others.resize(std::min<std::size_t>(others.size(), count - 1));
+  chosen.insert(chosen.end(), others.begin(), others.end());
   for (std::uint32_t rank = 0; chosen.size() < count; ++rank) {
     if (std::ranges::find(chosen, rank) == chosen.end()) {
       chosen.push_back(rank);
@@ -67,8 +75,9 @@ std::vector<std::uint32_t> representatives(const Job& job, std::uint32_t count) 
 /// Writes the small job. Each chosen rank has a Program of its own: what it waits for is its own.
 class SmallJob {
  public:
-  SmallJob(const Benchmark& source, std::vector<std::uint32_t> chosen, const MeetingRecorder& meetings)
-      : source_{source}, job_{source.job}, meetings_{meetings} {
+  SmallJob(const Benchmark& source, std::vector<std::uint32_t> chosen, const MeetingRecorder& meetings,
+           const Fabric& fabric)
+      : source_{source}, job_{source.job}, meetings_{meetings}, fabric_{fabric} {
     made_.chosen = std::move(chosen);
     shrink_groups();
     order_calls();
@@ -78,6 +87,7 @@ class SmallJob {
     for (std::size_t i = 0; i < made_.chosen.size(); ++i) {
       write_rank(static_cast<std::uint32_t>(i));
     }
+    std::erase_if(groups_, [](const ProcessGroup& group) { return group.ranks.empty(); });
     small_.job.groups = std::move(groups_);
     small_.job.steps = job_.steps;
     small_.job.memory = job_.memory;
@@ -98,6 +108,8 @@ class SmallJob {
           small.ranks.push_back(static_cast<std::uint32_t>(number));
         }
       }
+      group_numbers_.push_back(static_cast<std::uint32_t>(kept_groups_));
+      kept_groups_ += small.ranks.empty() ? 0 : 1;
       groups_.push_back(std::move(small));
     }
     for (std::size_t i = 0; i < made_.chosen.size(); ++i) {
@@ -157,7 +169,10 @@ class SmallJob {
     RankAssignment assignment = own;
     assignment.gpu = job_.ranks[number].gpu;
     assignment.program = number;
-    assignment.groups.push_back(static_cast<std::uint32_t>(job_.groups.size() + number));
+    for (std::uint32_t& group : assignment.groups) {
+      group = group_numbers_[group];
+    }
+    assignment.groups.push_back(static_cast<std::uint32_t>(kept_groups_ + number));
     assignment.collective_slots.clear();
     small_.job.ranks.push_back(std::move(assignment));
     small_.job.programs.push_back(std::make_shared<const Program>(std::move(program)));
@@ -173,6 +188,7 @@ class SmallJob {
       return call;
     }
     const Meeting& meeting = meetings_.at(place);
+    call.sm_limit = std::min(call.sm_limit, channels_of(members));
     const bool has_other = is_message(call) ? number_of(members[static_cast<std::size_t>(call.peer)]) >= 0 : there.size() > 1;
     if (!has_other) {
       ++made_.alone;
@@ -203,6 +219,13 @@ class SmallJob {
     return call;
   }
 
+  /// SMs that a kernel of all members holds.
+  [[nodiscard]] int channels_of(const std::vector<std::uint32_t>& members) const {
+    std::vector<VertexId> gpus;
+    std::ranges::transform(members, std::back_inserter(gpus), [&](std::uint32_t rank) { return job_.ranks[rank].gpu; });
+    return channel_limit(fabric_, gpus);
+  }
+
   void keep_members(CollectiveCall& call, const std::vector<std::uint32_t>& members) const {
     std::vector<double> kept;
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -217,9 +240,12 @@ class SmallJob {
   const Benchmark& source_;
   const Job& job_;
   const MeetingRecorder& meetings_;
+  const Fabric& fabric_;
   ScaleDown made_;
   Benchmark small_;
   std::vector<ProcessGroup> groups_;
+  std::vector<std::uint32_t> group_numbers_;  // by group of the source: among those that are kept
+  std::size_t kept_groups_ = 0;
   std::map<Place, std::uint32_t> ordinals_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> last_arrivals_;  // by group and ordinal
 };
@@ -287,9 +313,10 @@ ScaleDown scale_down(Benchmark& benchmark, const Machine& machine, std::uint32_t
     throw std::invalid_argument{fmt::format("--ranks: from 1 to the {} that the job has, not {}", job.ranks.size(), ranks)};
   }
   MeetingRecorder meetings{job.steps};
-  static_cast<void>(machine.simulate(job, &meetings));
+  const SimulationResult whole = machine.simulate(job, &meetings);
   const bool was_recorded = is_recorded(job);
-  auto [small, made] = SmallJob{benchmark, representatives(job, ranks), meetings}.write();
+  auto [small, made] =
+      SmallJob{benchmark, representatives(job, whole.ranks, ranks), meetings, machine.fabric()}.write();
   add_delays(small, machine, was_recorded);
   benchmark = std::move(small);
   return made;
