@@ -2,8 +2,7 @@
 
 #include "cuda_runtime.h"
 
-using cublasStatus_t = int;
-inline constexpr cublasStatus_t CUBLAS_STATUS_SUCCESS = 0;
+enum cublasStatus_t { CUBLAS_STATUS_SUCCESS };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
 enum cublasComputeType_t { CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32 };
 enum cublasLtMatmulDescAttributes_t { CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB };

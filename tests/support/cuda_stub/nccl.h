@@ -2,8 +2,7 @@
 
 #include "cuda_runtime.h"
 
-using ncclResult_t = int;
-inline constexpr ncclResult_t ncclSuccess = 0;
+enum ncclResult_t { ncclSuccess };
 enum ncclDataType_t { ncclUint8, ncclInt32, ncclInt64, ncclFloat16, ncclBfloat16, ncclFloat32 };
 enum ncclRedOp_t { ncclSum };
 using ncclComm_t = struct StubCommunicator*;

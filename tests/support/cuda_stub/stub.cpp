@@ -2,10 +2,13 @@
 /// The device of the stub: streams are queues that a virtual clock goes through. What meets must meet alike, and
 /// what never meets ends the program with exit code 3.
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <map>
@@ -159,9 +162,25 @@ void put(cudaStream_t stream, Work work) {
   progress();
 }
 
+/// What the streams wait for, where nothing goes on.
+void tell_streams() {
+  for (const StubStream* const stream : streams) {
+    if (stream->queue.empty()) {
+      continue;
+    }
+    const Work& work = stream->queue.front();
+    std::fprintf(stderr, "a stream waits for %s", work.kind == Work::kWait ? "an event\n" : "");
+    for (const Meeting* const meeting : work.meetings) {
+      std::fprintf(stderr, "[%s: %d of %d] ", meeting->what.c_str(), meeting->arrived, meeting->needed);
+    }
+    std::fprintf(stderr, "with %zu behind it\n", stream->queue.size() - 1);
+  }
+}
+
 template <class Condition>
 void wait_for(std::unique_lock<std::mutex>& lock, const Condition& condition, const char* what) {
-  if (!changed.wait_for(lock, std::chrono::seconds{30}, condition)) {
+  if (!changed.wait_for(lock, std::chrono::seconds{20}, condition)) {
+    tell_streams();
     give_up(std::string{"deadlock: a host thread waits for "} + what);
   }
 }
@@ -319,32 +338,32 @@ const char* cublasLtGetStatusString(cublasStatus_t) {
 }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   *handle = nullptr;
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t) {
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t compute, cudaDataType) {
   *made = new StubMatmul{compute};
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t made) {
   delete made;
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t made, cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, std::size_t) {
   made->operations[attribute] = *static_cast<const cublasOperation_t*>(value);
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* made, cudaDataType type, std::uint64_t rows,
                                           std::uint64_t columns, std::int64_t) {
   *made = new StubLayout{type, rows, columns};
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t made) {
   delete made;
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t made,
                                                 cublasLtMatrixLayoutAttribute_t attribute, const void* value,
@@ -352,25 +371,25 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t made,
   if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) {
     made->batch = *static_cast<const std::int32_t*>(value);
   }
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) {
   *made = nullptr;
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) {
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
                                                     const void*, std::size_t) {
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t*,
                                               int* count) {
   *count = 1;
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void*, const void*,
                               cublasLtMatrixLayout_t a, const void*, cublasLtMatrixLayout_t b, const void*,
@@ -386,7 +405,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   }
   put_kernel(stream, "gemm " + std::to_string(c->batch) + " " + std::to_string(c->columns) + " " +
                          std::to_string(c->rows) + " " + std::to_string(inner));
-  return 0;
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 void stub_convolution(cudnnHandle_t handle, int pass, const StubTensor& x, const StubTensor& w,
@@ -433,8 +452,9 @@ void put_meeting(cudaStream_t stream, Meeting* meeting) {
 }
 
 /// The meeting of this name, which all that come must call alike.
-void meet(ncclComm_t communicator, const std::string& who, const std::string& what, int needed, cudaStream_t stream) {
-  const std::string key = who + "#" + std::to_string(communicator->calls[who]++);
+void meet(ncclComm_t communicator, const std::string& who, const std::string& what, int needed, cudaStream_t stream,
+          const char* part = "") {
+  const std::string key = who + "#" + std::to_string(communicator->calls[who + part]++);
   Meeting*& meeting = communicator->group->open[key];
   if (meeting == nullptr) {
     meeting = &meetings.emplace_back(Meeting{.what = what, .needed = needed});
@@ -451,7 +471,7 @@ ncclResult_t collective(const char* kind, std::size_t count, ncclDataType_t type
                            std::to_string(communicator->size) + " " + std::to_string(root);
   note("nccl " + text);
   meet(communicator, "all", text, communicator->size, stream);
-  return 0;
+  return ncclSuccess;
 }
 
 ncclResult_t message(bool sends, std::size_t count, ncclDataType_t type, int peer, ncclComm_t communicator,
@@ -465,8 +485,8 @@ ncclResult_t message(bool sends, std::size_t count, ncclDataType_t type, int pee
   if (peer < 0 || peer >= communicator->size) {
     give_up("a message to a rank that is not in the communicator");
   }
-  meet(communicator, std::to_string(from) + ">" + std::to_string(to), bytes, 2, stream);
-  return 0;
+  meet(communicator, std::to_string(from) + ">" + std::to_string(to), bytes, 2, stream, sends ? "sends" : "receives");
+  return ncclSuccess;
 }
 
 }  // namespace
@@ -479,20 +499,20 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   const std::lock_guard lock{device_mutex};
   std::memset(id, 0, sizeof *id);
   std::snprintf(id->internal, sizeof id->internal, "id%d", next++);
-  return 0;
+  return ncclSuccess;
 }
 ncclResult_t ncclCommInitRank(ncclComm_t* made, int ranks, ncclUniqueId id, int rank) {
   const std::lock_guard lock{device_mutex};
   *made = new StubCommunicator{&groups[id.internal], rank, ranks, {}};
-  return 0;
+  return ncclSuccess;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t made) {
   delete made;
-  return 0;
+  return ncclSuccess;
 }
 ncclResult_t ncclGroupStart() {
   ++batch_depth;
-  return 0;
+  return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
   const std::lock_guard lock{device_mutex};
@@ -502,7 +522,7 @@ ncclResult_t ncclGroupEnd() {
     }
     batch.clear();
   }
-  return 0;
+  return ncclSuccess;
 }
 ncclResult_t ncclAllReduce(const void*, void*, std::size_t count, ncclDataType_t type, ncclRedOp_t,
                            ncclComm_t communicator, cudaStream_t stream) {
