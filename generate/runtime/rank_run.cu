@@ -58,6 +58,7 @@ class RankRun {
   RankRun(const Table& table, std::uint32_t rank, int device, Rendezvous& rendezvous, const RunOptions& options)
       : rank_{table.ranks.at(rank)},
         program_{table.programs.at(rank_.program)},
+        groups_{table.groups},
         options_{options},
         device_{device, table.seed + rank},
         communicators_{device_, table, rank, rendezvous},
@@ -160,6 +161,9 @@ class RankRun {
         const Collective* call = nullptr;
         if (i.op == Opcode::Collective) {
           call = &program_.collectives.at(i.per_rank ? rank_.collective_slots.at(i.operand) : i.operand);
+          if (groups_[rank_.groups.at(call->group)].ranks.size() == 1) {
+            continue;  // stands for a message of the batch to a rank that is not there
+          }
           call = call->batched ? call : nullptr;
         }
         const bool goes_on = open != nullptr && call != nullptr && call->group == open->group &&
@@ -413,6 +417,7 @@ class RankRun {
 
   const Rank& rank_;
   const Program& program_;
+  const std::vector<Group>& groups_;
   RunOptions options_;
   Device device_;
   Communicators communicators_;

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 SKIPPED = 77
+TYPE_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "int32": 4, "int64": 8}
 STEPS = 2  # one to warm up, one measured
 
 
@@ -119,13 +120,15 @@ def expected_communication(table, rank):
         members = table.groups[groups[call["group"]]]
         if len(members) == 1:
             continue
+        size = TYPE_BYTES.get(call["type"], 1)
+        elements = max(int(call["bytes"]) // size, 1)  # of unknown sizes one: all members still meet
         if call["kind"] == "all_to_all":
-            parts = call["sent"] or [call["bytes"] / len(members)] * len(members)
+            parts = call["sent"] or [max(elements // len(members), 1) * size] * len(members)
             calls["send"] += sum(part > 0 for part in map(int, parts))
             sent += sum(map(int, parts))
         elif call["kind"] == "send":
             calls["send"] += 1
-            sent += int(call["bytes"])
+            sent += elements * size
         elif call["kind"] == "receive":
             pass  # whoever sends is counted
         else:

@@ -37,6 +37,7 @@ thread_local std::string range;
 
 /// Something that several streams take part in, or one sends and another receives.
 struct Meeting {
+  std::string name;  // who meets, and which time
   std::string what;  // the same for all
   int needed = 0, arrived = 0;
   double last = 0;  // arrival
@@ -86,6 +87,7 @@ struct StubEvent {
 struct StubStream {
   std::deque<Work> queue;
   double time = 0;
+  int device = 0;
 };
 
 namespace {
@@ -105,8 +107,11 @@ bool step(StubStream& stream) {
       stream.time = start + work.seconds;
       break;
     case Work::kRecord:
-      work.event->time = stream.time = start;
-      work.event->done = work.version;
+      stream.time = start;
+      if (work.version > work.event->done) {  // a later record, on another stream, may have been faster
+        work.event->time = start;
+        work.event->done = work.version;
+      }
       break;
     case Work::kWait:
       if (work.event->done < work.version) {
@@ -169,9 +174,9 @@ void tell_streams() {
       continue;
     }
     const Work& work = stream->queue.front();
-    std::fprintf(stderr, "a stream waits for %s", work.kind == Work::kWait ? "an event\n" : "");
+    std::fprintf(stderr, "a stream of rank %d waits for %s", stream->device, work.kind == Work::kWait ? "an event " : "");
     for (const Meeting* const meeting : work.meetings) {
-      std::fprintf(stderr, "[%s: %d of %d] ", meeting->what.c_str(), meeting->arrived, meeting->needed);
+      std::fprintf(stderr, "[%s, %s: %d of %d] ", meeting->name.c_str(), meeting->what.c_str(), meeting->arrived, meeting->needed);
     }
     std::fprintf(stderr, "with %zu behind it\n", stream->queue.size() - 1);
   }
@@ -281,7 +286,7 @@ cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaS
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   const std::lock_guard lock{device_mutex};
-  *stream = new StubStream;
+  *stream = new StubStream{.device = current_device};
   streams.push_back(*stream);
   return 0;
 }
@@ -457,7 +462,7 @@ void meet(ncclComm_t communicator, const std::string& who, const std::string& wh
   const std::string key = who + "#" + std::to_string(communicator->calls[who + part]++);
   Meeting*& meeting = communicator->group->open[key];
   if (meeting == nullptr) {
-    meeting = &meetings.emplace_back(Meeting{.what = what, .needed = needed});
+    meeting = &meetings.emplace_back(Meeting{.name = key, .what = what, .needed = needed});
   } else if (meeting->what != what) {
     give_up("members call differently: '" + meeting->what + "' and '" + what + "'");
   }
