@@ -19,6 +19,7 @@
 #include "app/commands/compare.hpp"
 #include "app/commands/explain.hpp"
 #include "app/commands/export.hpp"
+#include "app/commands/generate.hpp"
 #include "app/commands/import.hpp"
 #include "app/commands/list.hpp"
 #include "app/commands/replay.hpp"
@@ -59,6 +60,7 @@ int main(int count, char** arguments) {
   add_sweep_command(app, action);
   add_schedule_command(app, action);
   add_export_command(app, action);
+  add_generate_command(app, action);
   add_compare_command(app, action);
   add_replay_command(app, action);
   add_import_command(app, action);

@@ -38,38 +38,6 @@ class Fork final : public TimelineSink {
   TimelineSink* second_;
 };
 
-/// GPUs on one switch: nothing of it takes part in a replay without a cluster.
-Fabric switch_with(std::size_t gpus) {
-  std::vector<Vertex> vertices;
-  std::vector<Link> links;
-  Vertex hub;
-  hub.kind = VertexKind::NvSwitch;
-  hub.name = "switch";
-  const auto last = static_cast<VertexId>(gpus);
-  for (VertexId gpu = 0; gpu < last; ++gpu) {
-    Vertex vertex;
-    vertex.index = static_cast<int>(gpu);
-    vertex.name = fmt::format("gpu{}", gpu);
-    vertices.push_back(vertex);
-    Link link;
-    link.bandwidth = BytesPerSecond{1e9};
-    link.from = gpu;
-    link.to = last;
-    links.push_back(link);
-    std::swap(link.from, link.to);
-    links.push_back(link);
-  }
-  vertices.push_back(hub);
-  return {std::move(vertices), std::move(links)};
-}
-
-/// Latencies and gaps are in the traces.
-GpuSpec recorded_gpu(GpuSpec gpu) {
-  gpu.launch_to_start = Seconds{0};
-  gpu.kernel_gap = Seconds{0};
-  return gpu;
-}
-
 /// Shapes of operators from execution traces, for profiles that were recorded without.
 void add_shapes(const ReplaySpec& spec, const SourceLocation& at,
                 std::vector<kineto::RecordedTrace>& recorded) {
@@ -173,11 +141,15 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
       families_{families_of(spec_)},
       at_{document.root().at},
       replay_{replay_of(traces, spec_, families_, document.root().at)},
-      fabric_{spec_.cluster ? (*spec_.cluster)->fabric() : switch_with(replay_.job.ranks.size())} {
+      machine_{std::make_shared<const RecordedMachine>(spec_, replay_.job.ranks.size(), configs, document.root().at)} {
   expect_known_families(document);
   place(document.root().at);
-  if (spec_.cluster) {
-    use_cluster(document.root().at, configs);
+  if (const CollectivePlanner* const planner = machine_->planner()) {
+    try {
+      transfers_ = replay::resimulate_collectives(replay_, *planner, fabric());
+    } catch (const std::invalid_argument& problem) {
+      throw InputError{document.root().at, fmt::format("cluster: {}", problem.what())};
+    }
   }
   if (spec_.gpu) {
     kernels_ =
@@ -199,34 +171,13 @@ void ReplayRun::expect_known_families(const YamlDocument& document) const {
 
 void ReplayRun::place(const SourceLocation& at) {
   const std::size_t ranks = replay_.job.ranks.size();
-  if (fabric_.gpus().size() < ranks) {
-    throw InputError{at, fmt::format("cluster: it has {} GPUs for {} ranks", fabric_.gpus().size(), ranks)};
-  }
   if (!spec_.cluster && ranks > replay_.ranks.size()) {
     throw InputError{at,
                      "ranks: more ranks than traces communicate otherwise than was recorded: say the machine "
                      "with cluster: NAME"};
   }
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    replay_.job.ranks[rank].gpu = fabric_.gpus()[rank];
-  }
-}
-
-void ReplayRun::use_cluster(const SourceLocation& at, const ConfigPath& configs) {
-  try {
-    const auto gpu =
-        read_file<GpuSpec>(configs.find("gpus", fabric_.vertices()[fabric_.gpus().front()].model), configs);
-    fabric_ = with_peer_access(fabric_, {access_of_models(fabric_, configs),
-                                         {spec_.collectives.p2p_level, spec_.collectives.net_gdr_level},
-                                         replay_.job.ranks.size()});
-    auto profile =
-        spec_.collectives.profile
-            ? **spec_.collectives.profile
-            : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric_, gpu)), configs);
-    planner_.emplace(fabric_, options_of(spec_.collectives, std::move(profile)));
-    transfers_ = replay::resimulate_collectives(replay_, *planner_, fabric_);
-  } catch (const std::invalid_argument& problem) {
-    throw InputError{at, fmt::format("cluster: {}", problem.what())};
+    replay_.job.ranks[rank].gpu = fabric().gpus()[rank];
   }
 }
 
@@ -255,24 +206,11 @@ ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const Op
   const replay::Rebucketed other = has_buckets ? with_buckets(*change->buckets) : replay::Rebucketed{};
   const Job& recorded = has_buckets ? other.job : replay_.job;
   const Job job = change != nullptr ? changed(recorded, *change) : recorded;
-  SimulationInput input;
-  input.job = &job;
-  input.fabric = &fabric_;
-  input.gpu_models = {recorded_gpu({})};
-  input.gpu_model_of_rank.assign(job.ranks.size(), 0);
-  input.host_factor.assign(job.ranks.size(), change != nullptr ? 1 / change->host_speed : 1.0);
-  input.plan_collective = [this](const CollectiveRequest& request, std::span<const VertexId> members) {
-    return planner_->plan(request, members);
-  };
-  SimulationOptions options;
-  options.engine = EngineMode::Bare;  // several simulations in one process
-  options.launch_queue = std::numeric_limits<std::uint32_t>::max();
-  options.recorded_steps = kineto::kStepPrefix;
   replay::ReplayObserver observer =
       has_buckets ? replay::ReplayObserver{replay_, other.subjects} : replay::ReplayObserver{replay_};
   Fork listeners{observer, open_timeline ? open_timeline(job) : nullptr};
   Result result;
-  result.simulation = lockstep::simulate(input, options, &listeners);
+  result.simulation = machine_->simulate(job, change != nullptr ? 1 / change->host_speed : 1.0, &listeners);
   result.ranks = observer.compare();
   if (has_buckets) {
     result.remark = fmt::format("{} all-reduces of gradients a rank instead of {}, {:.4g} MB", other.made,

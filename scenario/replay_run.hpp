@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "scenario/recorded_machine.hpp"
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
 #include "scenario/replay_spec.hpp"
@@ -34,7 +36,8 @@ class ReplayRun {
   [[nodiscard]] const ReplaySpec& spec() const { return spec_; }
   [[nodiscard]] const replay::Replay& replay() const { return replay_; }
   [[nodiscard]] const KernelFamilies& families() const { return families_; }
-  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] const Fabric& fabric() const { return machine_->fabric(); }
+  [[nodiscard]] std::shared_ptr<const RecordedMachine> machine() const { return machine_; }
   /// Comparisons of transfers on a given cluster.
   [[nodiscard]] const std::vector<replay::TransferComparison>& transfers() const { return transfers_; }
   /// On a given GPU; null: there is none, kernels take what they took.
@@ -43,7 +46,6 @@ class ReplayRun {
  private:
   void expect_known_families(const YamlDocument& document) const;
   void place(const SourceLocation& at);
-  void use_cluster(const SourceLocation& at, const ConfigPath& configs);
 
   [[nodiscard]] Job changed(const Job& job, const replay::WhatIfSpec& change) const;
   [[nodiscard]] replay::Rebucketed with_buckets(const replay::BucketEdit& edit) const;
@@ -52,8 +54,7 @@ class ReplayRun {
   KernelFamilies families_;
   SourceLocation at_;  // what the traces do not allow is told there
   replay::Replay replay_;
-  Fabric fabric_;
-  std::optional<CollectivePlanner> planner_;  // none: without a cluster
+  std::shared_ptr<const RecordedMachine> machine_;
   std::vector<replay::TransferComparison> transfers_;
   std::optional<replay::KernelComparison> kernels_;
 };

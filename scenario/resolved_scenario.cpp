@@ -7,6 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "scenario/machine_defaults.hpp"
+#include "scenario/machine_spec.hpp"
+#include "scenario/scenario_file.hpp"
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
@@ -213,6 +216,24 @@ Job make_job(const YamlDocument& document, const ScenarioSpec& scenario, const F
   return job;
 }
 
+/// A job that no scenario describes.
+struct GivenJob {
+  const Job& job;
+  bool has_launches;
+};
+
+/// Every rank on the GPU of its number.
+Job placed_on(Job job, const Fabric& fabric, const YamlDocument& document) {
+  if (fabric.gpus().size() < job.ranks.size()) {
+    throw InputError{location_of(document, "cluster"), fmt::format("cluster: it has {} GPUs for {} ranks",
+                                                                   fabric.gpus().size(), job.ranks.size())};
+  }
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    job.ranks[rank].gpu = fabric.gpus()[rank];
+  }
+  return job;
+}
+
 /// Asks every kernel model once: a GPU that cannot do what it is asked for says so before anything is
 /// simulated.
 void check_kernels(const Job& job, const Gpus& gpus) {
@@ -240,15 +261,12 @@ JitterSpec host_jitter(const JitterSpec& asked, const HostOverheads& host) {
   return {Distribution::Lognormal, host.spread};
 }
 
-ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) {
-  auto scenario = read_document<ScenarioSpec>(document, configs);
-  if (scenario.schedule || scenario.campaign) {
-    const std::string key = scenario.schedule ? "schedule" : "campaign";
-    throw InputError{location_of(document, key),
-                     fmt::format("this scenario has a {}, which 'lockstep schedule' predicts; --set {}=null takes the "
-                                 "full model's step alone",
-                                 key, key)};
-  }
+namespace {
+
+/// What a scenario is made of, and the job that takes place there.
+/// @param given null: the job of the scenario's workload or trace
+ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs, ScenarioSpec scenario,
+                       const GivenJob* given) {
   if (scenario.matrix.kind != YamlNode::Kind::Null) {
     throw InputError{location_of(document, "matrix"),
                      "this scenario has a matrix of points: 'lockstep sweep' simulates them all"};
@@ -277,13 +295,14 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) 
   if (scenario.trace) {
     reject_keys_of_workloads(scenario, document);
   }
-  const bool launches = has_launches(document, scenario);
+  const bool launches = given != nullptr ? given->has_launches : has_launches(document, scenario);
   if (!launches) {
     take_gaps_out(gpus);
   }
   ImportReport odd;
-  Job job = scenario.trace ? job_of_trace(document, scenario, fabric, gpus, odd)
-                           : make_job(document, scenario, fabric, host.at_speed(), gpus);
+  Job job = given != nullptr ? placed_on(given->job, fabric, document)
+            : scenario.trace ? job_of_trace(document, scenario, fabric, gpus, odd)
+                             : make_job(document, scenario, fabric, host.at_speed(), gpus);
   check(job);
   check_variation(document, scenario.vary, job.ranks.size(), host);
   at_key(document, "workload.precision", [&] {
@@ -304,6 +323,26 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) 
           launches,
           std::move(odd),
           placement};
+}
+
+}  // namespace
+
+ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) {
+  auto scenario = read_document<ScenarioSpec>(document, configs);
+  if (scenario.schedule || scenario.campaign) {
+    const std::string key = scenario.schedule ? "schedule" : "campaign";
+    throw InputError{location_of(document, key),
+                     fmt::format("this scenario has a {}, which 'lockstep schedule' predicts; --set {}=null takes the "
+                                 "full model's step alone",
+                                 key, key)};
+  }
+  return build(document, configs, std::move(scenario), nullptr);
+}
+
+ResolvedScenario build_machine(const YamlDocument& document, const ConfigPath& configs, const Job& job) {
+  const auto machine = read_document<MachineSpec>(document, configs);
+  const GivenJob given{job, !machine.gaps_in_durations};
+  return build(document, configs, machine, &given);
 }
 
 CollectiveOptions collective_options(const ResolvedScenario& resolved) {

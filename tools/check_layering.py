@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-ORDER = ["base", "topology", "ops", "sim", "traces", "synth", "calibration", "scenario", "schedule", "search", "app"]
+ORDER = ["base", "topology", "ops", "sim", "traces", "synth", "calibration", "scenario", "schedule", "generate", "search",
+         "app"]
 
 # Include prefix -> the folders that may include it. A longer path below a folder narrows it.
 HOMES = {
@@ -20,15 +21,15 @@ HOMES = {
     "yaml-cpp/": ["base"],
     "boost/graph/": ["topology"],
     "google/protobuf/": ["traces"],
-    "nlohmann/": ["traces", "synth", "calibration", "scenario", "search", "app"],
+    "nlohmann/": ["traces", "synth", "calibration", "scenario", "generate", "search", "app"],
     "simdjson.h": ["traces"],
     "CLI/": ["app", "calibration/measure"],
     "zlib.h": ["traces"],
-    "cuda": ["calibration/measure"],
-    "cublas": ["calibration/measure"],
-    "nccl": ["calibration/measure"],
-    "cub/": ["calibration/measure"],
-    "mpi.h": ["calibration/measure"],
+    "cuda": ["calibration/measure", "generate/runtime"],
+    "cublas": ["calibration/measure", "generate/runtime"],
+    "nccl": ["calibration/measure", "generate/runtime"],
+    "cub/": ["calibration/measure", "generate/runtime"],
+    "mpi.h": ["calibration/measure", "generate/runtime"],
 }
 # What is tested without a GPU must be built without CUDA.
 ONLY_IN_CUDA = ["cuda", "cublas", "nccl", "cub/", "mpi.h"]

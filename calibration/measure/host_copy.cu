@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "calibration/measure/element_types.cuh"
+#include "calibration/measure/kernels/element_types.cuh"
 
 namespace lockstep {
 namespace {

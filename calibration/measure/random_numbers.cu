@@ -1,19 +1,10 @@
 #include <cuda_fp8.h>
 
-#include "calibration/measure/element_types.cuh"
 #include "calibration/measure/gpu.cuh"
+#include "calibration/measure/kernels/fill.cuh"
 
 namespace lockstep {
 namespace {
-
-template <class T>
-__global__ void fill(T* data, std::int64_t count, std::uint32_t seed) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
-       i += stride) {
-    data[i] = static_cast<T>(random_number(static_cast<std::uint64_t>(i), seed));
-  }
-}
 
 template <class T>
 SharedMemory filled(std::int64_t count, std::uint32_t seed) {

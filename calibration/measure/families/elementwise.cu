@@ -1,8 +1,8 @@
 #include "calibration/measure/families/elementwise.cuh"
 
-#include "calibration/measure/element_types.cuh"
+#include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/families/families.cuh"
-#include "calibration/measure/families/launch_size.cuh"
+#include "calibration/measure/kernels/launch_size.cuh"
 
 namespace lockstep {
 namespace {

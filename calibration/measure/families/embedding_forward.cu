@@ -1,4 +1,4 @@
-#include "calibration/measure/element_types.cuh"
+#include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/families/embedding.cuh"
 #include "calibration/measure/families/embedding_groups.cuh"
 

@@ -11,7 +11,8 @@
 #include <type_traits>
 
 #include "calibration/measure/families/embedding.cuh"
-#include "calibration/measure/families/launch_size.cuh"
+#include "calibration/measure/kernels/four_columns.cuh"
+#include "calibration/measure/kernels/launch_size.cuh"
 
 namespace lockstep {
 
@@ -22,30 +23,6 @@ struct LookupShape {
 
 inline LookupShape shape_of(const EmbeddingTables& t) {
   return {t.bags(), t.batch, t.rows, t.dim, t.pooling};
-}
-
-__device__ inline float4 four_of(const float* x) {
-  return *reinterpret_cast<const float4*>(x);
-}
-__device__ inline float4 four_of(const __half* x) {
-  const float2 low = __half22float2(*reinterpret_cast<const __half2*>(x));
-  const float2 high = __half22float2(*reinterpret_cast<const __half2*>(x + 2));
-  return {low.x, low.y, high.x, high.y};
-}
-
-__device__ inline void store_four(float* to, float4 x) {
-  *reinterpret_cast<float4*>(to) = x;
-}
-__device__ inline void store_four(__half* to, float4 x) {
-  *reinterpret_cast<__half2*>(to) = __floats2half2_rn(x.x, x.y);
-  *reinterpret_cast<__half2*>(to + 2) = __floats2half2_rn(x.z, x.w);
-}
-
-__device__ inline void add_to(float4& sum, float4 x) {
-  sum.x += x.x;
-  sum.y += x.y;
-  sum.z += x.z;
-  sum.w += x.w;
 }
 
 /// Calls @p use with an element of the weights' type and the size of a group as integral_constant.

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "calibration/measure/element_types.cuh"
+#include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/families/embedding.cuh"
 #include "calibration/measure/families/embedding_groups.cuh"
 

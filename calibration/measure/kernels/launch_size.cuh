@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstdint>
+#include <cuda_runtime.h>
 
-#include "calibration/measure/cuda_error.cuh"
+#include <cstdint>
 
 namespace lockstep {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "calibration/measure/families/launch_size.cuh"
+#include "calibration/measure/kernels/launch_size.cuh"
 
 namespace lockstep {
 

@@ -1,0 +1,239 @@
+#include "generate/benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "generate/work_text.hpp"
+#include "sim/compiled_program.hpp"
+#include "traces/replay/predicted_kernels.hpp"
+
+namespace lockstep::generate {
+namespace {
+
+/// What cuBLASLt, cuDNN and the CUDA runtime do, and what the program's own kernels do (generate/runtime/).
+struct ChooseCuda {
+  DataType type;
+
+  [[nodiscard]] bool is_floating() const {
+    return type == DataType::FP32 || type == DataType::TF32 || type == DataType::FP16 || type == DataType::BF16;
+  }
+  [[nodiscard]] Backend own_if(bool possible) const { return possible ? Backend::Own : Backend::Busy; }
+
+  Backend operator()(const Gemm& /*unused*/) const {
+    return is_floating() || type == DataType::FP8 ? Backend::Library : Backend::Busy;
+  }
+  Backend operator()(const Convolution& /*unused*/) const {
+    return is_floating() ? Backend::Library : Backend::Busy;
+  }
+  Backend operator()(const Memcpy& /*unused*/) const { return Backend::Library; }
+  Backend operator()(const Memset& /*unused*/) const { return Backend::Library; }
+  Backend operator()(const Pointwise& work) const { return own_if(work.elements > 0 && work.sector_window == 0); }
+  Backend operator()(const Reduction& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const Concat& /*unused*/) const { return Backend::Own; }
+  Backend operator()(const Transpose& /*unused*/) const { return Backend::Own; }
+  Backend operator()(const TriangularIndex& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const Softmax& work) const { return own_if(is_floating() && !work.fused.any()); }
+  Backend operator()(const LayerNorm& work) const { return own_if(is_floating() && !work.fused.any()); }
+  Backend operator()(const BatchNorm& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const IndexSelect& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const OptimizerUpdate& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const EmbeddingBags& work) const {
+    constexpr std::int64_t kMostColumns = 1024;
+    return own_if((type == DataType::FP32 || type == DataType::FP16) && !work.tables.empty() &&
+                  std::ranges::all_of(work.tables, [](const EmbeddingTable& table) {
+                    return table.location == TableLocation::Gpu && table.dimension % 4 == 0 &&
+                           table.dimension <= kMostColumns;
+                  }));
+  }
+  Backend operator()(const EmbeddingCacheInsert& /*unused*/) const { return Backend::Busy; }
+  Backend operator()(const FlashAttention& /*unused*/) const { return Backend::Busy; }
+  Backend operator()(const Timed& /*unused*/) const { return Backend::Busy; }
+};
+
+/// What PyTorch has an operator for (generate/runtime/benchmark.py).
+struct ChoosePyTorch {
+  DataType type;
+  template <class Work>
+  Backend operator()(const Work& /*unused*/) const {
+    constexpr bool has_none = std::is_same_v<Work, Timed> || std::is_same_v<Work, EmbeddingCacheInsert>;
+    return has_none || (std::is_same_v<Work, Gemm> && type == DataType::FP8) ? Backend::Busy : Backend::Operator;
+  }
+  Backend operator()(const Memcpy& /*unused*/) const { return Backend::Operator; }
+};
+
+Backend worst_of(const std::vector<KernelCall>& calls, Target target) {
+  Backend worst = Backend::Library;
+  for (const KernelCall& call : calls) {
+    worst = std::max(worst, backend_for(call, target));
+  }
+  return calls.empty() ? Backend::Busy : worst;
+}
+
+std::string one_word(std::string text) {
+  std::ranges::replace(text, ' ', '_');
+  return text.empty() ? "other" : text;
+}
+
+/// What the kernels of one trace do, by work.
+struct WorkContent {
+  std::string family;
+  std::vector<KernelCall> calls;
+  bool is_part = false;
+};
+
+/// An operator's calls are those of its kernels where there are as many; else its longest kernel has them all.
+std::vector<WorkContent> contents_of(const replay::RankRecording& rank) {
+  std::vector<WorkContent> contents(rank.trace.work.size());
+  for (const replay::ModelledWork& modelled : replay::modelled_work(rank)) {
+    const bool is_one_by_one = modelled.calls.size() == modelled.work.size();
+    const auto longest = std::ranges::max_element(
+        modelled.work, {}, [&](std::uint32_t work) { return rank.trace.work[work].duration(); });
+    for (std::size_t i = 0; i < modelled.work.size(); ++i) {
+      WorkContent& content = contents[modelled.work[i]];
+      content.family = modelled.family;
+      if (is_one_by_one) {
+        content.calls = {modelled.calls[i]};
+      } else if (modelled.work[i] == *longest) {
+        content.calls = modelled.calls;
+      } else {
+        content.is_part = true;
+      }
+    }
+  }
+  return contents;
+}
+
+/// A trace's program with a kernel for each that differs in name, time or content.
+class TraceKernels {
+ public:
+  TraceKernels(const Program& recorded, const replay::RankRecording& rank, Target target)
+      : recorded_{recorded}, rank_{rank}, contents_{contents_of(rank)}, target_{target} {}
+
+  std::pair<Program, std::vector<BenchmarkKernel>> write(const replay::RankProgram& source) {
+    Program program = recorded_;
+    program.kernels.clear();
+    for (std::size_t thread = 0; thread < program.threads.size(); ++thread) {
+      auto& code = program.threads[thread].instructions;
+      for (std::size_t i = 0; i < code.size(); ++i) {
+        if (code[i].op == Opcode::Launch) {
+          code[i].operand = number(recorded_.kernels[code[i].operand], source.subjects[thread][i], program);
+        }
+      }
+    }
+    return {std::move(program), std::move(kernels_)};
+  }
+
+ private:
+  using Key = std::tuple<std::string, double, std::string, bool>;
+
+  std::uint32_t number(const KernelCall& recorded, std::uint32_t work, Program& program) {
+    const WorkContent& content = contents_[work];
+    std::string text;
+    for (const KernelCall& call : content.calls) {
+      const benchmark::Call written = call_of(call);
+      text += written.work + written.type;
+      const auto add = [&](const benchmark::Fields& fields) {
+        for (const auto& [name, value] : fields) {
+          text += fmt::format(" {}={}", name, value);
+        }
+      };
+      add(written.fields);
+      std::ranges::for_each(written.tables, add);
+    }
+    const double seconds = std::get<Timed>(recorded.work).duration.in_base_units();
+    const auto [known, is_new] = numbers_.try_emplace(Key{recorded.name, seconds, text, content.is_part},
+                                                      static_cast<std::uint32_t>(kernels_.size()));
+    if (is_new) {
+      program.kernels.push_back(recorded);
+      BenchmarkKernel kernel;
+      kernel.name = recorded.name;
+      kernel.family = one_word(content.family.empty() ? rank_.families.origin(work).family : content.family);
+      kernel.calls = content.calls;
+      kernel.is_part = content.is_part;
+      kernel.backend = content.is_part ? part_of(work) : worst_of(content.calls, target_);
+      kernel.seconds = seconds;
+      kernels_.push_back(std::move(kernel));
+    }
+    return known->second;
+  }
+
+  /// A part is reproduced as the whole is; a whole that cannot be leaves all its parts busy.
+  Backend part_of(std::uint32_t work) {
+    if (wholes_.empty()) {
+      wholes_.assign(contents_.size(), Backend::Busy);
+      for (const replay::ModelledWork& modelled : replay::modelled_work(rank_)) {
+        for (const std::uint32_t member : modelled.work) {
+          wholes_[member] = worst_of(modelled.calls, target_);
+        }
+      }
+    }
+    return wholes_[work];
+  }
+
+  const Program& recorded_;
+  const replay::RankRecording& rank_;
+  std::vector<WorkContent> contents_;
+  Target target_;
+  std::vector<Backend> wholes_;
+  std::map<Key, std::uint32_t> numbers_;
+  std::vector<BenchmarkKernel> kernels_;
+};
+
+/// Work whose time alone is known is busy, whatever its parts are: they keep their own times.
+void settle(BenchmarkKernel& kernel) {
+  if (kernel.backend == Backend::Busy && kernel.is_part) {
+    kernel.is_part = false;
+  }
+}
+
+}  // namespace
+
+Backend backend_for(const KernelCall& call, Target target) {
+  return target == Target::Cuda ? std::visit(ChooseCuda{call.type}, call.work)
+                                : std::visit(ChoosePyTorch{call.type}, call.work);
+}
+
+Benchmark benchmark_of(const Job& job, std::span<const GpuSpec> gpu_models,
+                       std::span<const std::uint32_t> gpu_model_of_rank, Target target) {
+  Benchmark made{job, {}, {}};
+  for (std::uint32_t number = 0; number < job.programs.size(); ++number) {
+    const Program& program = *job.programs[number];
+    const auto rank = std::ranges::find(job.ranks, number, &RankAssignment::program);
+    std::vector<BenchmarkKernel> kernels;
+    if (rank != job.ranks.end()) {
+      const auto index = static_cast<std::size_t>(rank - job.ranks.begin());
+      const std::vector<KernelTiming> timings = time_kernels(program, gpu_models[gpu_model_of_rank[index]]);
+      for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+        const KernelCall& call = program.kernels[i];
+        const bool is_known = !std::holds_alternative<Timed>(call.work);
+        kernels.push_back({.name = call.name,
+                           .family = work_name(call.work),
+                           .calls = is_known ? std::vector{call} : std::vector<KernelCall>{},
+                           .backend = backend_for(call, target),
+                           .seconds = timings[i].seconds});
+      }
+    }
+    made.kernels.push_back(std::move(kernels));
+  }
+  return made;
+}
+
+Benchmark benchmark_of(const replay::Replay& replay, Target target) {
+  Benchmark made{replay.job, {}, {}};
+  for (std::size_t trace = 0; trace < replay.programs.size(); ++trace) {
+    auto [program, kernels] =
+        TraceKernels{*replay.job.programs[trace], replay.ranks[trace], target}.write(replay.programs[trace]);
+    std::ranges::for_each(kernels, settle);
+    made.job.programs[trace] = std::make_shared<const Program>(std::move(program));
+    made.kernels.push_back(std::move(kernels));
+  }
+  return made;
+}
+
+}  // namespace lockstep::generate

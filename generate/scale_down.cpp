@@ -1,0 +1,325 @@
+#include "generate/scale_down.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "ops/call_hash.hpp"
+#include "ops/collectives/channels.hpp"
+#include "ops/intern_table.hpp"
+
+namespace lockstep::generate {
+namespace {
+
+/// A rank's collective of a step: where it stands in the rank's Program.
+using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // rank, thread, instruction
+
+struct Meeting {
+  double arrived = 0, ended = 0;
+};
+
+/// Collectives of the last step of some ranks.
+class MeetingRecorder final : public TimelineSink {
+ public:
+  explicit MeetingRecorder(int steps) : last_{static_cast<std::uint32_t>(steps - 1)} {}
+  void write(std::span<const TimelineSpan> spans) override {
+    for (const TimelineSpan& span : spans) {
+      if (span.kind == SpanKind::Collective && span.step == last_) {
+        seen_[{span.rank, span.thread, span.instruction}] = {span.start, span.end};
+      }
+    }
+  }
+  [[nodiscard]] const Meeting& at(const Place& place) const { return seen_.at(place); }
+
+ private:
+  std::uint32_t last_;
+  std::map<Place, Meeting> seen_;
+};
+
+/// Ranks that run one Program with one content of slots are alike as far as their work goes.
+/// @param ends by rank: when its last work was over; the step waits for the last
+std::vector<std::uint32_t> representatives(const Job& job, std::span<const RankResult> ends, std::uint32_t count) {
+  using Class = std::tuple<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
+  std::map<Class, std::uint32_t> classes;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const RankAssignment& own = job.ranks[rank];
+    classes.try_emplace({own.program, own.kernel_slots, own.collective_slots}, rank);
+  }
+  const auto last = std::ranges::max_element(ends, {}, &RankResult::end) - ends.begin();
+  std::vector<std::uint32_t> chosen{static_cast<std::uint32_t>(last)};
+  const RankAssignment& slowest = job.ranks[static_cast<std::size_t>(last)];
+  classes.erase({slowest.program, slowest.kernel_slots, slowest.collective_slots});
+  std::vector<std::uint32_t> others;
+  for (const auto& [content, rank] : classes) {
+    others.push_back(rank);
+  }
+  std::ranges::sort(others);
+  others.resize(std::min<std::size_t>(others.size(), count - 1));
+  chosen.insert(chosen.end(), others.begin(), others.end());
+  for (std::uint32_t rank = 0; chosen.size() < count; ++rank) {
+    if (std::ranges::find(chosen, rank) == chosen.end()) {
+      chosen.push_back(rank);
+    }
+  }
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+/// Writes the small job. Each chosen rank has a Program of its own: what it waits for is its own.
+class SmallJob {
+ public:
+  SmallJob(const Benchmark& source, std::vector<std::uint32_t> chosen, const MeetingRecorder& meetings,
+           const Fabric& fabric)
+      : source_{source}, job_{source.job}, meetings_{meetings}, fabric_{fabric} {
+    made_.chosen = std::move(chosen);
+    shrink_groups();
+    order_calls();
+  }
+
+  std::pair<Benchmark, ScaleDown> write() && {
+    for (std::size_t i = 0; i < made_.chosen.size(); ++i) {
+      write_rank(static_cast<std::uint32_t>(i));
+    }
+    std::erase_if(groups_, [](const ProcessGroup& group) { return group.ranks.empty(); });
+    small_.job.groups = std::move(groups_);
+    small_.job.steps = job_.steps;
+    small_.job.memory = job_.memory;
+    return {std::move(small_), std::move(made_)};
+  }
+
+ private:
+  [[nodiscard]] std::ptrdiff_t number_of(std::uint32_t rank) const {
+    const auto found = std::ranges::lower_bound(made_.chosen, rank);
+    return found != made_.chosen.end() && *found == rank ? found - made_.chosen.begin() : -1;
+  }
+
+  void shrink_groups() {
+    for (const ProcessGroup& group : job_.groups) {
+      ProcessGroup small{group.name, {}};
+      for (const std::uint32_t rank : group.ranks) {
+        if (const std::ptrdiff_t number = number_of(rank); number >= 0) {
+          small.ranks.push_back(static_cast<std::uint32_t>(number));
+        }
+      }
+      group_numbers_.push_back(static_cast<std::uint32_t>(kept_groups_));
+      kept_groups_ += small.ranks.empty() ? 0 : 1;
+      groups_.push_back(std::move(small));
+    }
+    for (std::size_t i = 0; i < made_.chosen.size(); ++i) {
+      groups_.push_back({fmt::format("rank {} alone", made_.chosen[i]), {static_cast<std::uint32_t>(i)}});
+    }
+  }
+
+  /// The k-th collective of a group, on each chosen rank: they meet.
+  void order_calls() {
+    for (const std::uint32_t rank : made_.chosen) {
+      std::map<std::uint32_t, std::uint32_t> count;  // by group
+      for_each_collective(rank, [&](std::uint32_t thread, std::uint32_t at, const CollectiveCall& call) {
+        if (!is_message(call)) {
+          const std::uint32_t group = job_.ranks[rank].groups[call.group];
+          const std::uint32_t ordinal = count[group]++;
+          const Place place{rank, thread, at};
+          ordinals_[place] = ordinal;
+          double& last = last_arrivals_[{group, ordinal}];
+          last = std::max(last, meetings_.at(place).arrived);
+        }
+      });
+    }
+  }
+
+  static bool is_message(const CollectiveCall& call) {
+    return call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
+  }
+
+  template <class Use>
+  void for_each_collective(std::uint32_t rank, const Use& use) const {
+    const RankAssignment& own = job_.ranks[rank];
+    const Program& program = *job_.programs[own.program];
+    for (std::uint32_t thread = 0; thread < program.threads.size(); ++thread) {
+      const auto& code = program.threads[thread].instructions;
+      for (std::uint32_t at = 0; at < code.size(); ++at) {
+        if (code[at].op == Opcode::Collective) {
+          use(thread, at, program.collectives[code[at].per_rank ? own.collective_slots[code[at].operand]
+                                                                : code[at].operand]);
+        }
+      }
+    }
+  }
+
+  void write_rank(std::uint32_t number) {
+    const std::uint32_t rank = made_.chosen[number];
+    const RankAssignment& own = job_.ranks[rank];
+    Program program = *job_.programs[own.program];
+    InternTable<CollectiveCall, &hash_of> calls;
+    const auto alone = static_cast<std::uint32_t>(program.groups.size());
+    for_each_collective(rank, [&](std::uint32_t thread, std::uint32_t at, const CollectiveCall& call) {
+      Instruction& i = program.threads[thread].instructions[at];
+      i.per_rank = false;
+      i.operand = calls.intern(small_call({rank, thread, at}, call, alone));
+    });
+    program.collectives = std::move(calls).take();
+    program.groups.push_back("alone");
+    RankAssignment assignment = own;
+    assignment.gpu = job_.ranks[number].gpu;
+    assignment.program = number;
+    for (std::uint32_t& group : assignment.groups) {
+      group = group_numbers_[group];
+    }
+    assignment.groups.push_back(static_cast<std::uint32_t>(kept_groups_ + number));
+    assignment.collective_slots.clear();
+    small_.job.ranks.push_back(std::move(assignment));
+    small_.job.programs.push_back(std::make_shared<const Program>(std::move(program)));
+    small_.kernels.push_back(source_.kernels[own.program]);
+  }
+
+  CollectiveCall small_call(const Place& place, CollectiveCall call, std::uint32_t alone) {
+    const std::uint32_t rank = std::get<0>(place);
+    const std::uint32_t group = job_.ranks[rank].groups[call.group];
+    const std::vector<std::uint32_t>& members = job_.groups[group].ranks;
+    const std::vector<std::uint32_t>& there = groups_[group].ranks;
+    if (members.size() == there.size()) {
+      return call;
+    }
+    const Meeting& meeting = meetings_.at(place);
+    call.sm_limit = std::min(call.sm_limit, channels_of(members));
+    const bool has_other = is_message(call) ? number_of(members[static_cast<std::size_t>(call.peer)]) >= 0 : there.size() > 1;
+    if (!has_other) {
+      ++made_.alone;
+      CollectiveCall waits;
+      waits.kind = CollectiveKind::AllReduce;
+      waits.type = call.type;
+      waits.group = alone;
+      waits.size = call.size;
+      waits.sm_limit = call.sm_limit;
+      waits.recorded = Seconds{meeting.ended - meeting.arrived};
+      return waits;
+    }
+    if (is_message(call)) {
+      const std::ptrdiff_t other = number_of(members[static_cast<std::size_t>(call.peer)]);
+      call.peer = static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(other)) - there.begin());
+      return call;
+    }
+    ++made_.shrunk;
+    if (!call.send_bytes.empty()) {
+      keep_members(call, members);
+    } else {
+      // Of what a rank holds or sends, its part to absent members stays: bytes per rank are those of the source.
+      const std::ptrdiff_t root = number_of(members[static_cast<std::size_t>(call.peer)]);
+      call.peer = root < 0 ? 0 : static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(root)) - there.begin());
+    }
+    const double last = last_arrivals_.at({group, ordinals_.at(place)});
+    call.recorded = Seconds{std::max(meeting.ended - last, 0.0)};
+    return call;
+  }
+
+  /// SMs that a kernel of all members holds.
+  [[nodiscard]] int channels_of(const std::vector<std::uint32_t>& members) const {
+    std::vector<VertexId> gpus;
+    std::ranges::transform(members, std::back_inserter(gpus), [&](std::uint32_t rank) { return job_.ranks[rank].gpu; });
+    return channel_limit(fabric_, gpus);
+  }
+
+  void keep_members(CollectiveCall& call, const std::vector<std::uint32_t>& members) const {
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (number_of(members[i]) >= 0) {
+        kept.push_back(call.send_bytes[i]);
+      }
+    }
+    call.size = Bytes{std::accumulate(kept.begin(), kept.end(), 0.0)};
+    call.send_bytes = std::move(kept);
+  }
+
+  const Benchmark& source_;
+  const Job& job_;
+  const MeetingRecorder& meetings_;
+  const Fabric& fabric_;
+  ScaleDown made_;
+  Benchmark small_;
+  std::vector<ProcessGroup> groups_;
+  std::vector<std::uint32_t> group_numbers_;  // by group of the source: among those that are kept
+  std::size_t kept_groups_ = 0;
+  std::map<Place, std::uint32_t> ordinals_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> last_arrivals_;  // by group and ordinal
+};
+
+/// What the small job's own collectives take, without the rest of what they took: the shortest time of a member.
+std::map<std::pair<std::uint32_t, std::uint32_t>, double> own_transfers(const Benchmark& small, const Machine& machine) {
+  Job job = small.job;
+  for (auto& program : job.programs) {
+    Program without = *program;
+    for (CollectiveCall& call : without.collectives) {
+      if (call.group + 1 < without.groups.size()) {  // the last group is the rank alone
+        call.recorded = std::nullopt;
+      }
+    }
+    program = std::make_shared<const Program>(std::move(without));
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> shortest;
+  MeetingRecorder meetings{job.steps};
+  static_cast<void>(machine.simulate(job, &meetings));
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const Program& program = *small.job.programs[rank];
+    for (std::uint32_t thread = 0; thread < program.threads.size(); ++thread) {
+      const auto& code = program.threads[thread].instructions;
+      for (std::uint32_t at = 0; at < code.size(); ++at) {
+        if (code[at].op == Opcode::Collective) {
+          const Meeting& meeting = meetings.at({rank, thread, at});
+          const auto [known, is_new] = shortest.try_emplace({rank, code[at].operand}, meeting.ended - meeting.arrived);
+          known->second = std::min(known->second, meeting.ended - meeting.arrived);
+        }
+      }
+    }
+  }
+  return shortest;
+}
+
+void add_delays(Benchmark& small, const Machine& machine, bool was_recorded) {
+  const auto transfers = was_recorded ? std::map<std::pair<std::uint32_t, std::uint32_t>, double>{}
+                                      : own_transfers(small, machine);
+  for (std::uint32_t rank = 0; rank < small.job.ranks.size(); ++rank) {
+    const Program& program = *small.job.programs[rank];
+    std::vector<double> delays;
+    for (std::uint32_t call = 0; call < program.collectives.size(); ++call) {
+      const auto& recorded = program.collectives[call].recorded;
+      const bool is_alone = program.collectives[call].group + 1 == program.groups.size();
+      const auto known = transfers.find({rank, call});
+      const double own = is_alone || known == transfers.end() ? 0 : known->second;
+      const bool is_delayed = recorded && (is_alone || !was_recorded);
+      delays.push_back(is_delayed ? std::max(recorded->in_base_units() - own, 0.0) : 0.0);
+    }
+    small.delays.push_back(std::move(delays));
+  }
+}
+
+bool is_recorded(const Job& job) {
+  return std::ranges::any_of(job.programs, [](const auto& program) {
+    return std::ranges::any_of(program->collectives, [](const CollectiveCall& call) { return call.recorded.has_value(); });
+  });
+}
+
+}  // namespace
+
+ScaleDown scale_down(Benchmark& benchmark, const Machine& machine, std::uint32_t ranks) {
+  const Job& job = benchmark.job;
+  if (ranks < 1 || ranks > job.ranks.size()) {
+    throw std::invalid_argument{fmt::format("--ranks: from 1 to the {} that the job has, not {}", job.ranks.size(), ranks)};
+  }
+  MeetingRecorder meetings{job.steps};
+  const SimulationResult whole = machine.simulate(job, &meetings);
+  const bool was_recorded = is_recorded(job);
+  auto [small, made] =
+      SmallJob{benchmark, representatives(job, whole.ranks, ranks), meetings, machine.fabric()}.write();
+  add_delays(small, machine, was_recorded);
+  benchmark = std::move(small);
+  return made;
+}
+
+}  // namespace lockstep::generate

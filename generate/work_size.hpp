@@ -1,0 +1,16 @@
+#pragma once
+
+#include "ops/kernel.hpp"
+
+namespace lockstep::generate {
+
+/// What a kernel moves and computes, each operand counted once (compulsory traffic).
+struct WorkSize {
+  double bytes = 0;
+  double flops = 0;  ///< a multiply-add counts two
+};
+
+/// Nothing for work of which only the time is known.
+[[nodiscard]] WorkSize size_of(const KernelCall& call);
+
+}  // namespace lockstep::generate

@@ -1,0 +1,22 @@
+# Programs that `lockstep generate` writes: compiled against a stub of CUDA and run, all ranks in one process, and what
+# they put on their streams compared with their tables; compiled by nvcc where there is one.
+
+if(NOT TARGET lockstep)
+  return()
+endif()
+set(generated python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/generated_program.py --lockstep $<TARGET_FILE:lockstep>
+    --stub ${CMAKE_CURRENT_LIST_DIR}/support/cuda_stub --work ${PROJECT_BINARY_DIR}/generated)
+set(traces ${PROJECT_SOURCE_DIR}/../shared/data/traces)
+function(generated_test name)
+  add_test(NAME generated.${name} COMMAND ${generated} ${ARGN})
+  set_tests_properties(generated.${name} PROPERTIES LABELS generated TIMEOUT 600 SKIP_RETURN_CODE 77
+                       RESOURCE_LOCK generated_objects)
+endfunction()
+generated_test(dlrm -- dlrm_nvswitch)                              # uneven all-to-all, look-ups, copies
+generated_test(gpt2 -- gpt2_8xa100)                                # eight ranks
+generated_test(resnet50 -- resnet50_8xv100)                        # convolutions
+generated_test(two_for_eight -- gpt2_8xa100 --ranks 2)
+generated_test(pipeline -- gpt3_175b_interleaved --ranks 4)        # messages, some to ranks that are not there
+generated_test(dlrm_traces -- ${traces}/dlrm_8xv100/kineto)        # eight recorded ranks, several host threads
+generated_test(nvcc_dlrm --nvcc -- dlrm_nvswitch)
+generated_test(nvcc_resnet50 --nvcc -- resnet50_8xv100)

@@ -1,0 +1,4 @@
+#pragma once
+
+int nvtxRangePushA(const char* message);
+int nvtxRangePop();
