@@ -1,0 +1,224 @@
+#include "ops/collectives/network_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/collectives/direct.hpp"
+#include "ops/collectives/plan_costs.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Exponent of times that overlap, but not always: both are spread, and a step waits for the later one.
+constexpr double kOverlap = 3;
+
+/// Of 8 steps of a channel's buffer a chunk of a ring with Simple takes 4, a message 2 (collectives.h).
+constexpr double kChunksOfBuffer = 2;
+constexpr double kMessagesOfChunk = 2;
+/// Payload of one step of LL's and LL128's buffers (init.cc: 512 threads * 8 lines * 8 of 16 bytes; 640
+/// threads * 120 of 128 bytes).
+constexpr Bytes kLlStep{32.0 * 1024};
+constexpr Bytes kLl128Step{640 * 120 * 8 * 120.0 / 128};
+constexpr int kChannelsOfPeer = 2;  // paths.cc, ncclTopoGetNchannels
+
+bool is_ring_of_chunks(const CollectiveRequest& request, CommAlgorithm algorithm) {
+  return algorithm == CommAlgorithm::Ring && request.kind != CollectiveKind::Broadcast &&
+         request.kind != CollectiveKind::Reduce;
+}
+
+/// All members' pieces of one loop of a ring, and how often it goes round.
+struct RingLoops {
+  double count = 1;
+  Bytes message;
+  double messages = 1;  ///< a chunk
+};
+
+RingLoops loops_of(const CollectiveRequest& request, const GroupLayout& layout, const NetworkPass& pass,
+                   const NetworkFabric& fabric) {
+  const bool is_simple = pass.protocol == CommProtocol::Simple;
+  const Bytes largest = is_simple                              ? fabric.buffer / kChunksOfBuffer
+                        : pass.protocol == CommProtocol::LL128 ? kLl128Step
+                                                               : kLlStep;
+  const Bytes chunk = request.size / (static_cast<double>(layout.members()) * pass.channels);
+  RingLoops loops;
+  loops.count = std::max(1.0, chunk / largest);
+  loops.messages = is_simple ? kMessagesOfChunk : 1;
+  loops.message = std::min(chunk, largest) / loops.messages;
+  return loops;
+}
+
+/// The messages that one member's proxy thread sends in an exchange between all pairs.
+struct ProxyMessages {
+  double count = 0;
+  double shaken = 0;  ///< of these: too large to go without a handshake
+};
+
+void count_messages(ProxyMessages& messages, Bytes to_peer, double peers, const NetworkFabric& fabric) {
+  const double pieces = std::max(1.0, to_peer / fabric.message_size);
+  messages.count += peers * pieces;
+  if (std::min(to_peer, fabric.message_size) > fabric.eager) {
+    messages.shaken += peers * pieces;
+  }
+}
+
+ProxyMessages messages_of(const CollectiveRequest& request, const GroupLayout& layout,
+                          const NetworkFabric& fabric) {
+  ProxyMessages most;
+  const auto n = static_cast<std::size_t>(layout.members());
+  if (request.bytes.empty()) {
+    std::size_t smallest = n;
+    for (const std::vector<int>& node : layout.nodes) {
+      smallest = std::min(smallest, node.size());
+    }
+    count_messages(most, request.size / static_cast<double>(n), static_cast<double>(n - smallest), fabric);
+    return most;
+  }
+  for (std::size_t src = 0; src < n; ++src) {
+    ProxyMessages mine;
+    for (std::size_t dst = 0; dst < n; ++dst) {
+      const Bytes bytes{request.bytes[src * n + dst]};
+      if (layout.node_of[src] != layout.node_of[dst] && bytes > Bytes{0}) {
+        count_messages(mine, bytes, 1, fabric);
+      }
+    }
+    most.count = std::max(most.count, mine.count);
+    most.shaken = std::max(most.shaken, mine.shaken);
+  }
+  return most;
+}
+
+Seconds added_latency(const NetworkFabric& fabric, CommProtocol protocol) {
+  switch (protocol) {
+    case CommProtocol::LL:
+      return fabric.latency.ll;
+    case CommProtocol::LL128:
+      return fabric.latency.ll128;
+    case CommProtocol::Simple:
+      break;
+  }
+  return fabric.latency.simple;
+}
+
+/// Bus bandwidth of LL between nodes. Source: NCCL src/graph/tuning.cc, llMaxBws (AMD; others: Intel).
+BytesPerSecond fastest_ll(std::size_t nodes, bool has_amd_cpu) {
+  if (nodes == 2) {
+    return BytesPerSecond{has_amd_cpu ? 22.5e9 : 39e9};
+  }
+  return BytesPerSecond{has_amd_cpu ? 19e9 : 20.4e9};
+}
+
+/// Most that one member's proxy thread sends to other nodes, per byte of the plan's size.
+double busiest_sender(const CollectivePlan& plan, const GroupLayout& layout) {
+  std::vector<double> sent(layout.node_of.size(), 0.0);
+  for (const CommEdge& edge : plan.edges) {
+    const auto src = static_cast<std::size_t>(edge.src);
+    if (layout.node_of[src] != layout.node_of[static_cast<std::size_t>(edge.dst)]) {
+      sent[src] += edge.share;
+    }
+  }
+  return *std::ranges::max_element(sent);
+}
+
+Seconds time_on_links(const CollectivePlan& plan, const Fabric& machine) {
+  return plan.size / std::min(plan.rate_cap, rate_of_links(plan, machine));
+}
+
+/// What two times take together, the plan's transfer at full rate being one of them.
+void overlap(CollectivePlan& plan, Seconds chain, const Fabric& machine) {
+  if (!(plan.size > Bytes{0})) {
+    plan.latency += chain;
+    return;
+  }
+  const Seconds links = time_on_links(plan, machine);
+  const double longer = std::max(chain, links).in_base_units();
+  if (longer > 0) {
+    const double ratio = std::min(chain, links).in_base_units() / longer;
+    plan.latency += Seconds{longer * std::pow(1 + std::pow(ratio, kOverlap), 1 / kOverlap)} - links;
+  }
+}
+
+}  // namespace
+
+ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& request,
+                                  const GroupLayout& layout, const NetworkPass& pass,
+                                  const NetworkFabric& fabric) {
+  const bool is_simple = pass.protocol == CommProtocol::Simple;
+  costs.network += added_latency(fabric, pass.protocol);
+  if (!is_ring_of_chunks(request, pass.algorithm)) {
+    if (request.size > fabric.eager) {
+      costs.network += fabric.handshake;
+    }
+    return costs;
+  }
+  const Seconds post = fabric.post * ((pass.has_amd_cpu ? 2.0 : 1.0) * (is_simple ? 3.0 : 1.0));
+  costs.nvlink = std::max(costs.nvlink, post);
+  costs.pcie = std::max(costs.pcie, post);
+  if (costs.host_memory) {
+    costs.host_memory = std::max(*costs.host_memory, post);
+  }
+  const RingLoops loops = loops_of(request, layout, pass, fabric);
+  if (loops.message * costs.wire_bytes > fabric.eager) {
+    costs.network += fabric.handshake * loops.messages;
+  }
+  if (is_simple) {
+    for (Seconds* time : {&costs.base, &costs.nvlink, &costs.pcie, &costs.network}) {
+      *time = *time * fabric.ring_slowdown;
+    }
+    if (costs.host_memory) {
+      costs.host_memory = *costs.host_memory * fabric.ring_slowdown;
+    }
+  }
+  return costs;
+}
+
+void charge_network(CollectivePlan& plan, const CollectiveRequest& request, const GroupLayout& layout,
+                    const NetworkPass& pass, const NetworkFabric& fabric, const Fabric& machine) {
+  if (fabric.proxy_rate) {
+    if (const double sent = busiest_sender(plan, layout); sent > 0) {
+      plan.rate_cap = std::min(plan.rate_cap, *fabric.proxy_rate / sent);
+    }
+  }
+  if (is_message(request.kind)) {
+    plan.channels = kChannelsOfPeer;
+    if (fabric.channel_rate) {
+      plan.rate_cap = std::min(plan.rate_cap, kChannelsOfPeer * *fabric.channel_rate);
+    }
+    const double pieces = std::max(1.0, request.size / fabric.message_size);
+    const bool shakes = std::min(request.size, fabric.message_size) > fabric.eager;
+    overlap(plan, pieces * (fabric.message + (shakes ? fabric.handshake : Seconds{0})) / kChannelsOfPeer,
+            machine);
+    return;
+  }
+  if (pass.protocol == CommProtocol::LL) {
+    const double passes = request.kind == CollectiveKind::AllReduce ? 2 : 1;
+    const double n = layout.members();
+    plan.rate_cap =
+        std::min(plan.rate_cap, fastest_ll(layout.nodes.size(), pass.has_amd_cpu) / (passes * (n - 1) / n));
+  }
+  if (is_ring_of_chunks(request, pass.algorithm)) {
+    const RingLoops loops = loops_of(request, layout, pass, fabric);
+    const double steps = pass.steps.within_nodes + pass.steps.between_nodes;
+    const double on_links = pass.steps.between_nodes / (steps * loops.messages);
+    const Seconds chain = loops.count * plan.latency + on_links * time_on_links(plan, machine);
+    plan.latency = Seconds{0};
+    overlap(plan, chain, machine);
+    return;
+  }
+  if (pass.algorithm == CommAlgorithm::Direct || pass.algorithm == CommAlgorithm::Pxn) {
+    const ProxyMessages messages = messages_of(request, layout, fabric);
+    overlap(plan, messages.count * fabric.message + messages.shaken * fabric.handshake, machine);
+  }
+}
+
+bool is_allowed(const NetworkFabric& fabric, const CollectiveRequest& request, CommAlgorithm algorithm,
+                CommProtocol protocol) {
+  const auto allows = [](const std::vector<std::string>& words, std::string_view name) {
+    return words.empty() || std::ranges::find(words, name) != words.end();
+  };
+  const bool is_named =
+      request.kind != CollectiveKind::AllReduce || allows(fabric.algorithms, name_of(algorithm));
+  return is_named && allows(fabric.protocols, name_of(protocol));
+}
+
+}  // namespace lockstep
