@@ -22,6 +22,11 @@ constexpr Bytes kLlStep{32.0 * 1024};
 constexpr Bytes kLl128Step{640 * 120 * 8 * 120.0 / 128};
 constexpr int kChannelsOfPeer = 2;  // paths.cc, ncclTopoGetNchannels
 
+/// The ideal network: nobody cuts what is sent into messages.
+bool has_no_proxy(const NetworkFabric& fabric) {
+  return fabric.post == Seconds{0} && fabric.message == Seconds{0};
+}
+
 bool is_ring_of_chunks(const CollectiveRequest& request, CommAlgorithm algorithm) {
   return algorithm == CommAlgorithm::Ring && request.kind != CollectiveKind::Broadcast &&
          request.kind != CollectiveKind::Reduce;
@@ -174,6 +179,9 @@ ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& 
 
 void charge_network(CollectivePlan& plan, const CollectiveRequest& request, const GroupLayout& layout,
                     const NetworkPass& pass, const NetworkFabric& fabric, const Fabric& machine) {
+  if (has_no_proxy(fabric)) {
+    return;
+  }
   if (fabric.proxy_rate) {
     if (const double sent = busiest_sender(plan, layout); sent > 0) {
       plan.rate_cap = std::min(plan.rate_cap, *fabric.proxy_rate / sent);
