@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
 
 #include "ops/collectives/channels.hpp"
 #include "ops/collectives/direct.hpp"
+#include "ops/collectives/nccl_choice.hpp"
 #include "ops/collectives/network_costs.hpp"
 #include "ops/collectives/plan_costs.hpp"
 
@@ -115,6 +118,12 @@ bool has_amd_cpu(const Fabric& fabric, std::span<const VertexId> members) {
   });
 }
 
+std::optional<CommProtocol> protocol_of(const std::string& name) {
+  const auto found =
+      std::ranges::find_if(kProtocols, [&](CommProtocol protocol) { return name_of(protocol) == name; });
+  return found == kProtocols.end() ? std::nullopt : std::optional{*found};
+}
+
 /// Some of it enters a CPU socket over PCIe.
 bool crosses_cpu(const RoutedTraffic& routed, const Fabric& fabric) {
   return std::ranges::any_of(routed.loads, [&](const LinkLoad& load) {
@@ -193,6 +202,18 @@ class CollectivePlanner::Group {
 
   [[nodiscard]] const GroupLayout& layout() const { return layout_; }
 
+  /// The time by which a plan is chosen: between nodes what NCCL expects, inside one what it takes.
+  Seconds expected(const CollectivePlan& plan, CommAlgorithm algorithm, const CollectiveRequest& request,
+                   const CollectiveProfile& profile) {
+    const bool is_nccls = spans_nodes() && has_proxy(network_of(fabric_, profile)) &&
+                          (algorithm == CommAlgorithm::Ring || algorithm == CommAlgorithm::Tree ||
+                           algorithm == CommAlgorithm::NvlsTree || algorithm == CommAlgorithm::Pat);
+    if (!is_nccls || request.kind == CollectiveKind::Broadcast || request.kind == CollectiveKind::Reduce) {
+      return time_alone(plan, fabric_);
+    }
+    return time_by_nccl(nccl_view(request, profile), algorithm, *protocol_of(plan.protocol));
+  }
+
   /// One plan for each protocol that the profile has and the options allow.
   std::vector<CollectivePlan> priced(const CommAlgorithmRow& row, const CollectiveRequest& request,
                                      const CollectiveOptions& options) {
@@ -220,6 +241,22 @@ class CollectivePlanner::Group {
 
  private:
   [[nodiscard]] bool spans_nodes() const { return layout_.nodes.size() > 1; }
+
+  /// What NCCL knows of the group.
+  NcclView nccl_view(const CollectiveRequest& request, const CollectiveProfile& profile) {
+    const RoutedTraffic& ring = traffic(row_of(CommAlgorithm::Ring), request);
+    LinkEfficiency efficiency = profile.link_efficiency;
+    efficiency.network *= network_of(fabric_, profile).efficiency;
+    ProtocolCosts wires;
+    const CollectivePlan plan = price(fabric_, ring, {}, request.size, wires, efficiency);
+    return {request.kind,
+            request.size,
+            layout_.members(),
+            static_cast<int>(layout_.nodes.size()),
+            ring.within_nodes.kind == HopClass::NvLink,
+            has_amd_cpu_,
+            ring.busiest_member * rate_of_links(plan, fabric_)};
+  }
 
   /// NCCL keeps LL128 off where NICs are reached through a CPU by PCIe (tuning.cc: typeInter beyond PXB).
   bool is_offered(CommAlgorithm algorithm, CommProtocol protocol, const CollectiveRequest& request,
@@ -292,6 +329,7 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
       fixed != options_.algorithm.end() ? std::vector{fixed->second} : candidates(wanted.kind, here.layout());
 
   std::optional<CollectivePlan> best;
+  Seconds least;
   std::vector<std::string_view> objections;
   for (const CommAlgorithm algorithm : algorithms) {
     const CommAlgorithmRow& row = row_of(algorithm);
@@ -300,8 +338,10 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
       continue;
     }
     for (CollectivePlan& candidate : here.priced(row, wanted, options_)) {
-      if (!best || time_alone(candidate, *fabric_) < time_alone(*best, *fabric_)) {
+      const Seconds expected = here.expected(candidate, row.id, wanted, options_.profile);
+      if (!best || expected < least) {
         best = std::move(candidate);
+        least = expected;
       }
     }
   }

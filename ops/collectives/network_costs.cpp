@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/collectives/direct.hpp"
+#include "ops/collectives/nccl_choice.hpp"
 #include "ops/collectives/plan_costs.hpp"
 
 namespace lockstep {
@@ -12,6 +13,7 @@ namespace {
 
 /// Exponent of times that overlap, but not always: both are spread, and a step waits for the later one.
 constexpr double kOverlap = 3;
+constexpr double kMostLoops = 8;  // of a ring, beyond which nothing but the longer of both is seen
 
 /// Of 8 steps of a channel's buffer a chunk of a ring with Simple takes 4, a message 2 (collectives.h).
 constexpr double kChunksOfBuffer = 2;
@@ -20,16 +22,17 @@ constexpr double kMessagesOfChunk = 2;
 /// threads * 120 of 128 bytes).
 constexpr Bytes kLlStep{32.0 * 1024};
 constexpr Bytes kLl128Step{640 * 120 * 8 * 120.0 / 128};
+constexpr double kRingsOfNic = 2;   // connect.cc, "Duplicate channels"
 constexpr int kChannelsOfPeer = 2;  // paths.cc, ncclTopoGetNchannels
-
-/// The ideal network: nobody cuts what is sent into messages.
-bool has_no_proxy(const NetworkFabric& fabric) {
-  return fabric.post == Seconds{0} && fabric.message == Seconds{0};
-}
 
 bool is_ring_of_chunks(const CollectiveRequest& request, CommAlgorithm algorithm) {
   return algorithm == CommAlgorithm::Ring && request.kind != CollectiveKind::Broadcast &&
          request.kind != CollectiveKind::Reduce;
+}
+
+/// Whose handshakes are counted with its messages.
+bool is_exchange(CollectiveKind kind) {
+  return is_message(kind) || kind == CollectiveKind::AllToAll;
 }
 
 /// All members' pieces of one loop of a ring, and how often it goes round.
@@ -37,7 +40,22 @@ struct RingLoops {
   double count = 1;
   Bytes message;
   double messages = 1;  ///< a chunk
+  double channels = 1;
 };
+
+/// A channel has at least so many bytes of a collective: 512 threads (LL128: 640) times a threshold (comm.h).
+double channels_for(Bytes size, const GroupLayout& layout, const NetworkPass& pass) {
+  const Bytes least = pass.protocol == CommProtocol::Simple   ? Bytes{512.0 * 64}
+                      : pass.protocol == CommProtocol::LL128  ? Bytes{640.0 * 8}
+                      : pass.algorithm == CommAlgorithm::Ring ? Bytes{512.0 * 8 * layout.members()}
+                                                              : Bytes{512.0 * 8};
+  return std::clamp(std::floor(size / least), 1.0, static_cast<double>(pass.channels));
+}
+
+/// The channels that share a NIC and its proxy thread: NCCL takes each ring twice.
+double channels_of_nic(double channels, const NetworkPass& pass) {
+  return std::max(1.0, channels * kRingsOfNic / pass.channels);
+}
 
 RingLoops loops_of(const CollectiveRequest& request, const GroupLayout& layout, const NetworkPass& pass,
                    const NetworkFabric& fabric) {
@@ -45,8 +63,9 @@ RingLoops loops_of(const CollectiveRequest& request, const GroupLayout& layout, 
   const Bytes largest = is_simple                              ? fabric.buffer / kChunksOfBuffer
                         : pass.protocol == CommProtocol::LL128 ? kLl128Step
                                                                : kLlStep;
-  const Bytes chunk = request.size / (static_cast<double>(layout.members()) * pass.channels);
   RingLoops loops;
+  loops.channels = channels_for(request.size, layout, pass);
+  const Bytes chunk = request.size / (layout.members() * loops.channels);
   loops.count = std::max(1.0, chunk / largest);
   loops.messages = is_simple ? kMessagesOfChunk : 1;
   loops.message = std::min(chunk, largest) / loops.messages;
@@ -105,14 +124,6 @@ Seconds added_latency(const NetworkFabric& fabric, CommProtocol protocol) {
   return fabric.latency.simple;
 }
 
-/// Bus bandwidth of LL between nodes. Source: NCCL src/graph/tuning.cc, llMaxBws (AMD; others: Intel).
-BytesPerSecond fastest_ll(std::size_t nodes, bool has_amd_cpu) {
-  if (nodes == 2) {
-    return BytesPerSecond{has_amd_cpu ? 22.5e9 : 39e9};
-  }
-  return BytesPerSecond{has_amd_cpu ? 19e9 : 20.4e9};
-}
-
 /// Most that one member's proxy thread sends to other nodes, per byte of the plan's size.
 double busiest_sender(const CollectivePlan& plan, const GroupLayout& layout) {
   std::vector<double> sent(layout.node_of.size(), 0.0);
@@ -125,12 +136,22 @@ double busiest_sender(const CollectivePlan& plan, const GroupLayout& layout) {
   return *std::ranges::max_element(sent);
 }
 
+/// The GPUs of one node share the channels that lead to another (device.h, ncclP2pChannelBaseForRound).
+void limit_pairs(CollectivePlan& plan, const GroupLayout& layout, const NetworkFabric& fabric) {
+  const double sent = fabric.channel_rate ? busiest_sender(plan, layout) : 0;
+  if (sent > 0) {
+    const auto others = static_cast<double>(layout.nodes.size() - 1);
+    plan.rate_cap = std::min(plan.rate_cap, others * kChannelsOfPeer * *fabric.channel_rate / sent);
+  }
+}
+
 Seconds time_on_links(const CollectivePlan& plan, const Fabric& machine) {
   return plan.size / std::min(plan.rate_cap, rate_of_links(plan, machine));
 }
 
 /// What two times take together, the plan's transfer at full rate being one of them.
-void overlap(CollectivePlan& plan, Seconds chain, const Fabric& machine) {
+void overlap(CollectivePlan& plan, Seconds chain, const Fabric& machine, double loops = 1) {
+  const double exponent = kOverlap * std::min(loops, kMostLoops);
   if (!(plan.size > Bytes{0})) {
     plan.latency += chain;
     return;
@@ -139,11 +160,15 @@ void overlap(CollectivePlan& plan, Seconds chain, const Fabric& machine) {
   const double longer = std::max(chain, links).in_base_units();
   if (longer > 0) {
     const double ratio = std::min(chain, links).in_base_units() / longer;
-    plan.latency += Seconds{longer * std::pow(1 + std::pow(ratio, kOverlap), 1 / kOverlap)} - links;
+    plan.latency += Seconds{longer * std::pow(1 + std::pow(ratio, exponent), 1 / exponent)} - links;
   }
 }
 
 }  // namespace
+
+bool has_proxy(const NetworkFabric& fabric) {
+  return fabric.post > Seconds{0} || fabric.message > Seconds{0};
+}
 
 ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& request,
                                   const GroupLayout& layout, const NetworkPass& pass,
@@ -151,12 +176,13 @@ ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& 
   const bool is_simple = pass.protocol == CommProtocol::Simple;
   costs.network += added_latency(fabric, pass.protocol);
   if (!is_ring_of_chunks(request, pass.algorithm)) {
-    if (request.size > fabric.eager) {
-      costs.network += fabric.handshake;
+    const double channels = channels_for(request.size, layout, pass);
+    if (request.size * costs.wire_bytes / channels > fabric.eager && !is_exchange(request.kind)) {
+      costs.network += fabric.handshake * channels_of_nic(channels, pass);
     }
     return costs;
   }
-  const Seconds post = fabric.post * ((pass.has_amd_cpu ? 2.0 : 1.0) * (is_simple ? 3.0 : 1.0));
+  const Seconds post = fabric.post * (pass.protocol == CommProtocol::LL ? 1.0 : 3.0);
   costs.nvlink = std::max(costs.nvlink, post);
   costs.pcie = std::max(costs.pcie, post);
   if (costs.host_memory) {
@@ -164,7 +190,7 @@ ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& 
   }
   const RingLoops loops = loops_of(request, layout, pass, fabric);
   if (loops.message * costs.wire_bytes > fabric.eager) {
-    costs.network += fabric.handshake * loops.messages;
+    costs.network += fabric.handshake * (2 * loops.messages * channels_of_nic(loops.channels, pass));
   }
   if (is_simple) {
     for (Seconds* time : {&costs.base, &costs.nvlink, &costs.pcie, &costs.network}) {
@@ -179,7 +205,7 @@ ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& 
 
 void charge_network(CollectivePlan& plan, const CollectiveRequest& request, const GroupLayout& layout,
                     const NetworkPass& pass, const NetworkFabric& fabric, const Fabric& machine) {
-  if (has_no_proxy(fabric)) {
+  if (!has_proxy(fabric)) {
     return;
   }
   if (fabric.proxy_rate) {
@@ -202,7 +228,8 @@ void charge_network(CollectivePlan& plan, const CollectiveRequest& request, cons
     const double passes = request.kind == CollectiveKind::AllReduce ? 2 : 1;
     const double n = layout.members();
     plan.rate_cap =
-        std::min(plan.rate_cap, fastest_ll(layout.nodes.size(), pass.has_amd_cpu) / (passes * (n - 1) / n));
+        std::min(plan.rate_cap, fastest_ll(static_cast<int>(layout.nodes.size()), pass.has_amd_cpu) /
+                                    (passes * (n - 1) / n));
   }
   if (is_ring_of_chunks(request, pass.algorithm)) {
     const RingLoops loops = loops_of(request, layout, pass, fabric);
@@ -210,10 +237,11 @@ void charge_network(CollectivePlan& plan, const CollectiveRequest& request, cons
     const double on_links = pass.steps.between_nodes / (steps * loops.messages);
     const Seconds chain = loops.count * plan.latency + on_links * time_on_links(plan, machine);
     plan.latency = Seconds{0};
-    overlap(plan, chain, machine);
+    overlap(plan, chain, machine, loops.count);
     return;
   }
   if (pass.algorithm == CommAlgorithm::Direct || pass.algorithm == CommAlgorithm::Pxn) {
+    limit_pairs(plan, layout, fabric);
     const ProxyMessages messages = messages_of(request, layout, fabric);
     overlap(plan, messages.count * fabric.message + messages.shaken * fabric.handshake, machine);
   }

@@ -38,6 +38,9 @@ struct NetworkPass {
 void charge_network(CollectivePlan& plan, const CollectiveRequest& request, const GroupLayout& layout,
                     const NetworkPass& pass, const NetworkFabric& fabric, const Fabric& machine);
 
+/// False for the ideal network: nobody cuts what is sent into messages.
+[[nodiscard]] bool has_proxy(const NetworkFabric& fabric);
+
 /// False for what @p fabric's environment forbids.
 [[nodiscard]] bool is_allowed(const NetworkFabric& fabric, const CollectiveRequest& request,
                               CommAlgorithm algorithm, CommProtocol protocol);
