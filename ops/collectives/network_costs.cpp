@@ -22,7 +22,8 @@ constexpr double kMessagesOfChunk = 2;
 /// threads * 120 of 128 bytes).
 constexpr Bytes kLlStep{32.0 * 1024};
 constexpr Bytes kLl128Step{640 * 120 * 8 * 120.0 / 128};
-constexpr double kRingsOfNic = 2;   // connect.cc, "Duplicate channels"
+constexpr double kRingsOfNic = 2;  // connect.cc, "Duplicate channels"
+constexpr int kMostMembersOfTwoChannels = 64;
 constexpr int kChannelsOfPeer = 2;  // paths.cc, ncclTopoGetNchannels
 
 bool is_ring_of_chunks(const CollectiveRequest& request, CommAlgorithm algorithm) {
@@ -112,6 +113,19 @@ ProxyMessages messages_of(const CollectiveRequest& request, const GroupLayout& l
   return most;
 }
 
+/// What a proxy that copies moves for a byte of payload, flags included.
+double wire_bytes(CommProtocol protocol) {
+  switch (protocol) {
+    case CommProtocol::LL:
+      return 2;
+    case CommProtocol::LL128:
+      return 128.0 / 120;
+    case CommProtocol::Simple:
+      break;
+  }
+  return 1;
+}
+
 Seconds added_latency(const NetworkFabric& fabric, CommProtocol protocol) {
   switch (protocol) {
     case CommProtocol::LL:
@@ -136,12 +150,19 @@ double busiest_sender(const CollectivePlan& plan, const GroupLayout& layout) {
   return *std::ranges::max_element(sent);
 }
 
+/// Two until all peers' operations are more than four on each of 32 channels (paths.cc,
+/// ncclTopoGetNchannels).
+int channels_of_peer(int members) {
+  return members <= kMostMembersOfTwoChannels ? kChannelsOfPeer : 1;
+}
+
 /// The GPUs of one node share the channels that lead to another (device.h, ncclP2pChannelBaseForRound).
 void limit_pairs(CollectivePlan& plan, const GroupLayout& layout, const NetworkFabric& fabric) {
   const double sent = fabric.channel_rate ? busiest_sender(plan, layout) : 0;
   if (sent > 0) {
     const auto others = static_cast<double>(layout.nodes.size() - 1);
-    plan.rate_cap = std::min(plan.rate_cap, others * kChannelsOfPeer * *fabric.channel_rate / sent);
+    plan.rate_cap =
+        std::min(plan.rate_cap, others * channels_of_peer(layout.members()) * *fabric.channel_rate / sent);
   }
 }
 
@@ -188,9 +209,11 @@ ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& 
   if (costs.host_memory) {
     costs.host_memory = std::max(*costs.host_memory, post);
   }
+  costs.last_copy.reset();  // of one loop's chunk: nothing beside the steps
   const RingLoops loops = loops_of(request, layout, pass, fabric);
-  if (loops.message * costs.wire_bytes > fabric.eager) {
-    costs.network += fabric.handshake * (2 * loops.messages * channels_of_nic(loops.channels, pass));
+  const double posted = loops.messages * channels_of_nic(loops.channels, pass);  // by a NIC's proxy, at once
+  if (posted * loops.message * costs.wire_bytes > fabric.eager) {
+    costs.network += fabric.handshake * (2 * posted);  // sent and received
   }
   if (is_simple) {
     for (Seconds* time : {&costs.base, &costs.nvlink, &costs.pcie, &costs.network}) {
@@ -210,17 +233,17 @@ void charge_network(CollectivePlan& plan, const CollectiveRequest& request, cons
   }
   if (fabric.proxy_rate) {
     if (const double sent = busiest_sender(plan, layout); sent > 0) {
-      plan.rate_cap = std::min(plan.rate_cap, *fabric.proxy_rate / sent);
+      plan.rate_cap = std::min(plan.rate_cap, *fabric.proxy_rate / (wire_bytes(pass.protocol) * sent));
     }
   }
   if (is_message(request.kind)) {
-    plan.channels = kChannelsOfPeer;
+    plan.channels = channels_of_peer(request.carrier.members);
     if (fabric.channel_rate) {
-      plan.rate_cap = std::min(plan.rate_cap, kChannelsOfPeer * *fabric.channel_rate);
+      plan.rate_cap = std::min(plan.rate_cap, plan.channels * *fabric.channel_rate);
     }
     const double pieces = std::max(1.0, request.size / fabric.message_size);
     const bool shakes = std::min(request.size, fabric.message_size) > fabric.eager;
-    overlap(plan, pieces * (fabric.message + (shakes ? fabric.handshake : Seconds{0})) / kChannelsOfPeer,
+    overlap(plan, pieces * (fabric.message + (shakes ? fabric.handshake : Seconds{0})) / plan.channels,
             machine);
     return;
   }
