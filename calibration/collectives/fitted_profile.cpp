@@ -96,7 +96,8 @@ ProvenanceTable provenance_of_fit(ProvenanceTable start, const std::string& star
   return start;
 }
 
-/// The fabric's costs as they were fitted, with the error of the rows between nodes that were held out.
+/// The fabric's costs as they were fitted, with the error of the rows between nodes that were held out, and
+/// half of the fabric's own: more nodes than were measured are predicted, too.
 NetworkFabric own_network(const CollectiveMeasurements& measurements, const CollectiveFit& fit,
                           const std::string& source) {
   NetworkFabric own = *fit.profile.between_nodes;
@@ -108,7 +109,7 @@ NetworkFabric own_network(const CollectiveMeasurements& measurements, const Coll
     }
   }
   if (!errors.empty()) {
-    own.error = error_from(errors);
+    own.error = std::hypot(error_from(errors), own.error / 2);
   }
   return own;
 }
