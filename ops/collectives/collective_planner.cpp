@@ -118,6 +118,23 @@ bool has_amd_cpu(const Fabric& fabric, std::span<const VertexId> members) {
   });
 }
 
+bool crosses_network(const std::vector<LinkLoad>& loads, const Fabric& fabric) {
+  return std::ranges::any_of(
+      loads, [&](const LinkLoad& load) { return fabric.links()[load.link].kind == LinkKind::Network; });
+}
+
+/// What leaves a GPU over its NVLinks.
+BytesPerSecond nvlink_of(const Fabric& fabric, VertexId gpu) {
+  BytesPerSecond all{0};
+  for (const Link& link : fabric.links()) {
+    if (link.from == gpu && link.kind == LinkKind::NvLink &&
+        fabric.vertices()[link.to].kind != VertexKind::CpuSocket) {
+      all += link.bandwidth;
+    }
+  }
+  return all;
+}
+
 std::optional<CommProtocol> protocol_of(const std::string& name) {
   const auto found =
       std::ranges::find_if(kProtocols, [&](CommProtocol protocol) { return name_of(protocol) == name; });
@@ -205,7 +222,7 @@ class CollectivePlanner::Group {
   /// The time by which a plan is chosen: between nodes what NCCL expects, inside one what it takes.
   Seconds expected(const CollectivePlan& plan, CommAlgorithm algorithm, const CollectiveRequest& request,
                    const CollectiveProfile& profile) {
-    const bool is_nccls = spans_nodes() && has_proxy(network_of(fabric_, profile)) &&
+    const bool is_nccls = crosses_network(plan.loads, fabric_) && has_proxy(network_of(fabric_, profile)) &&
                           (algorithm == CommAlgorithm::Ring || algorithm == CommAlgorithm::Tree ||
                            algorithm == CommAlgorithm::NvlsTree || algorithm == CommAlgorithm::Pat);
     if (!is_nccls || request.kind == CollectiveKind::Broadcast || request.kind == CollectiveKind::Reduce) {
@@ -224,7 +241,7 @@ class CollectivePlanner::Group {
         continue;
       }
       const RoutedTraffic& routed = traffic(row, request);
-      if (routed.between_nodes.is_taken) {
+      if (crosses_network(routed.loads, fabric_)) {
         if (!options.protocol && !is_offered(row.id, protocol, request, routed, options.profile)) {
           continue;
         }
@@ -255,7 +272,9 @@ class CollectivePlanner::Group {
             static_cast<int>(layout_.nodes.size()),
             ring.within_nodes.kind == HopClass::NvLink,
             has_amd_cpu_,
-            ring.busiest_member * rate_of_links(plan, fabric_)};
+            ring.busiest_member * rate_of_links(plan, fabric_),
+            channels_ / 2,
+            nvlink_of(fabric_, members_.front())};
   }
 
   /// NCCL keeps LL128 off where NICs are reached through a CPU by PCIe (tuning.cc: typeInter beyond PXB).

@@ -67,8 +67,28 @@ BytesPerSecond ring_rate(const NcclView& view, CommProtocol protocol) {
   return view.ring_rate;
 }
 
+/// Most that a channel carries of a tree: on two nodes, on more (tuning.cc, perChMaxTreeBws).
+struct TreeChannel {
+  BytesPerSecond least_nvlink;  ///< of the first GPU generation that has these
+  double of_two, of_more;       ///< GB/s
+  bool doubles;                 ///< on two nodes; NCCL at the time of Volta (2.7) did not
+};
+constexpr std::array kTreeChannels{TreeChannel{BytesPerSecond{800e9}, 42.8, 24, true},    // Blackwell
+                                   TreeChannel{BytesPerSecond{400e9}, 41.4, 36, true},    // Hopper
+                                   TreeChannel{BytesPerSecond{200e9}, 23.6, 17.8, true},  // Ampere
+                                   TreeChannel{BytesPerSecond{0}, 18.5, 10, false}};      // Volta, PCIe
+
+BytesPerSecond tree_bus(const NcclView& view) {
+  const auto& channel = *std::ranges::find_if(
+      kTreeChannels, [&](const TreeChannel& row) { return view.nvlink >= row.least_nvlink; });
+  const bool is_pair = view.nodes == 2;
+  const double gain = is_pair && channel.doubles ? 2 : 1;
+  const double most = is_pair ? channel.of_two : channel.of_more;
+  return std::min(0.92 * gain * view.ring_rate, view.nics * BytesPerSecond{most * 1e9});
+}
+
 BytesPerSecond tree_rate(const NcclView& view, CommProtocol protocol) {
-  const BytesPerSecond rate = 0.92 * view.ring_rate;
+  const BytesPerSecond rate = tree_bus(view);
   switch (protocol) {
     case CommProtocol::LL:
       return std::min(rate / 3.8, fastest_ll(view.nodes, view.has_amd_cpu));

@@ -13,6 +13,8 @@ struct NcclView {
   bool has_nvlink = true;    ///< inside the nodes
   bool has_amd_cpu = false;  ///< in a node
   BytesPerSecond ring_rate;  ///< bus bandwidth that the links allow a ring
+  int nics = 1;              ///< by which a node is left, one channel each
+  BytesPerSecond nvlink;     ///< of one GPU, one way
 };
 
 /// The time that NCCL itself expects of a ring, tree, nvls_tree or pat between nodes, by its table of a

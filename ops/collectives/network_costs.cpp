@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "ops/collectives/direct.hpp"
-#include "ops/collectives/nccl_choice.hpp"
 #include "ops/collectives/plan_costs.hpp"
 
 namespace lockstep {
@@ -22,8 +21,14 @@ constexpr double kMessagesOfChunk = 2;
 /// threads * 120 of 128 bytes).
 constexpr Bytes kLlStep{32.0 * 1024};
 constexpr Bytes kLl128Step{640 * 120 * 8 * 120.0 / 128};
-constexpr double kRingsOfNic = 2;  // connect.cc, "Duplicate channels"
-constexpr int kMostMembersOfTwoChannels = 64;
+constexpr double kSteps = 8;  // NCCL_STEPS
+constexpr Bytes kSmallestLl128Chunk{32.0 * 1024};
+constexpr Bytes kSmallestNvlsChunk{32.0 * 1024};
+constexpr double kNvlsChannels = 16;
+constexpr double kEdgesOfNode = 2;  // an inner node of two trees sends as much as two edges carry
+/// At which a proxy thread finds LL's flags in host memory, payload: a line of 16 bytes holds 8.
+constexpr BytesPerSecond kFlagsOfProxy{1.2e9};
+constexpr double kRingsOfNic = 2;   // connect.cc, "Duplicate channels"
 constexpr int kChannelsOfPeer = 2;  // paths.cc, ncclTopoGetNchannels
 
 bool is_ring_of_chunks(const CollectiveRequest& request, CommAlgorithm algorithm) {
@@ -150,10 +155,22 @@ double busiest_sender(const CollectivePlan& plan, const GroupLayout& layout) {
   return *std::ranges::max_element(sent);
 }
 
-/// Two until all peers' operations are more than four on each of 32 channels (paths.cc,
-/// ncclTopoGetNchannels).
-int channels_of_peer(int members) {
-  return members <= kMostMembersOfTwoChannels ? kChannelsOfPeer : 1;
+/// What all channels of a tree send at once: a step between nodes passes on whole chunks. Those of nvls_tree
+/// are smaller for shorter messages (enqueue.cc, calcCollChunking).
+Bytes chunks_of_tree(const CollectiveRequest& request, const GroupLayout& layout, const NetworkPass& pass,
+                     const NetworkFabric& fabric) {
+  if (pass.algorithm == CommAlgorithm::NvlsTree) {
+    const double operations = kNvlsChannels * static_cast<double>(layout.nodes.front().size());
+    Bytes chunk = fabric.message_size;  // NCCL_NVLS_CHUNKSIZE is the same everywhere
+    while (chunk > kSmallestNvlsChunk && request.size < 4 * operations * chunk) {
+      chunk = chunk / 2;
+    }
+    return operations * chunk;
+  }
+  const Bytes chunk = pass.protocol == CommProtocol::Simple  ? fabric.buffer / kSteps
+                      : pass.protocol == CommProtocol::LL128 ? kSmallestLl128Chunk
+                                                             : kLlStep;
+  return channels_for(request.size, layout, pass) * chunk;
 }
 
 /// The GPUs of one node share the channels that lead to another (device.h, ncclP2pChannelBaseForRound).
@@ -161,8 +178,7 @@ void limit_pairs(CollectivePlan& plan, const GroupLayout& layout, const NetworkF
   const double sent = fabric.channel_rate ? busiest_sender(plan, layout) : 0;
   if (sent > 0) {
     const auto others = static_cast<double>(layout.nodes.size() - 1);
-    plan.rate_cap =
-        std::min(plan.rate_cap, others * channels_of_peer(layout.members()) * *fabric.channel_rate / sent);
+    plan.rate_cap = std::min(plan.rate_cap, others * kChannelsOfPeer * *fabric.channel_rate / sent);
   }
 }
 
@@ -237,7 +253,7 @@ void charge_network(CollectivePlan& plan, const CollectiveRequest& request, cons
     }
   }
   if (is_message(request.kind)) {
-    plan.channels = channels_of_peer(request.carrier.members);
+    plan.channels = kChannelsOfPeer;
     if (fabric.channel_rate) {
       plan.rate_cap = std::min(plan.rate_cap, plan.channels * *fabric.channel_rate);
     }
@@ -248,11 +264,9 @@ void charge_network(CollectivePlan& plan, const CollectiveRequest& request, cons
     return;
   }
   if (pass.protocol == CommProtocol::LL) {
-    const double passes = request.kind == CollectiveKind::AllReduce ? 2 : 1;
-    const double n = layout.members();
-    plan.rate_cap =
-        std::min(plan.rate_cap, fastest_ll(static_cast<int>(layout.nodes.size()), pass.has_amd_cpu) /
-                                    (passes * (n - 1) / n));
+    if (const double sent = busiest_sender(plan, layout); sent > 0) {
+      plan.rate_cap = std::min(plan.rate_cap, kFlagsOfProxy / sent);
+    }
   }
   if (is_ring_of_chunks(request, pass.algorithm)) {
     const RingLoops loops = loops_of(request, layout, pass, fabric);
@@ -261,6 +275,14 @@ void charge_network(CollectivePlan& plan, const CollectiveRequest& request, cons
     const Seconds chain = loops.count * plan.latency + on_links * time_on_links(plan, machine);
     plan.latency = Seconds{0};
     overlap(plan, chain, machine, loops.count);
+    return;
+  }
+  const bool is_tree = pass.algorithm == CommAlgorithm::Tree || pass.algorithm == CommAlgorithm::NvlsTree;
+  if (is_tree && pass.protocol != CommProtocol::LL && request.size > Bytes{0}) {
+    const Bytes chunks = chunks_of_tree(request, layout, pass, fabric);
+    const double of_links =
+        std::min(1.0, chunks / request.size) / (layout.nodes.size() > 2 ? kEdgesOfNode : 1);
+    plan.latency += pass.steps.between_nodes * of_links * time_on_links(plan, machine);
     return;
   }
   if (pass.algorithm == CommAlgorithm::Direct || pass.algorithm == CommAlgorithm::Pxn) {

@@ -111,7 +111,6 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
       }
     }
     hop.latency = std::max(hop.latency, route.latency);
-    hop.is_taken = true;
     for (const LinkId& link : route.links) {
       add_load(load, fabric, nvlinks.bundle_of(link), edge.share);
     }

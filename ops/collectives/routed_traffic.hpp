@@ -15,7 +15,6 @@ enum class HopClass : std::uint8_t { NvLink, Pcie, HostMemory, Network };
 struct Hop {
   HopClass kind = HopClass::NvLink;
   Seconds latency;
-  bool is_taken = false;  ///< by some message
 };
 
 /// An algorithm's traffic laid over the links of a fabric. Shares are bytes of payload per byte of the
