@@ -15,6 +15,7 @@
 #include "schedule/gpu_power.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/link_spec.hpp"
+#include "topology/network_fabric.hpp"
 #include "traces/kernels/kernel_families.hpp"
 
 namespace lockstep {
@@ -25,6 +26,7 @@ const std::vector<FileKind>& file_kinds() {
       {"clusters", "a cluster of machines", type_of<ClusterSpec>},
       {"nodes", "a machine with GPUs", type_of<NodeSpec>},
       {"links", "a kind of link", type_of<LinkSpec>},
+      {"fabrics", "how NCCL sends between nodes", type_of<NetworkFabric>},
       {"gpus", "a GPU model", type_of<GpuSpec>},
       {"kernel_efficiency", "how close kernels come to a GPU's peaks", type_of<KernelEfficiency>},
       {"learned_kernels", "networks that time kernels of a GPU model", type_of<LearnedKernels>},

@@ -1,8 +1,10 @@
 #include "calibration/validation_figures.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -87,6 +89,16 @@ double figure_of(const ErrorSummary& errors, AimedFigure figure) {
   throw std::logic_error{"figure_of: unknown AimedFigure"};
 }
 
+/// The sizes that are told apart where points are grouped by `bytes`: launches, latency, both, bandwidth.
+struct SizeRange {
+  const char* name;
+  double from, below;
+};
+constexpr std::array kSizeRanges{
+    SizeRange{"below 64 KiB", 0, 65536}, SizeRange{"64 KiB to 1 MiB", 65536, 1048576},
+    SizeRange{"1 to 16 MiB", 1048576, 16777216}, SizeRange{"16 to 256 MiB", 16777216, 268435456},
+    SizeRange{"from 256 MiB", 268435456, std::numeric_limits<double>::infinity()}};
+
 std::size_t place_of(const Validation& validation, const std::string& column) {
   return static_cast<std::size_t>(std::find(validation.columns.begin(), validation.columns.end(), column) -
                                   validation.columns.begin());
@@ -143,10 +155,32 @@ const char* in_words(ComparedQuantity quantity) {
   return "";
 }
 
+namespace {
+
+void append_size_ranges(const Validation& validation, std::size_t column, std::vector<ErrorLine>& lines) {
+  for (const SizeRange& range : kSizeRanges) {
+    ErrorLine line = line_over(validation, ComparedQuantity::Collective, [&](const ValidationPoint& point) {
+      const double size = number_in(point.labels[column]).value_or(0);
+      return size >= range.from && size < range.below;
+    });
+    if (line.ours.count > 0) {
+      line.column = "bytes";
+      line.cell = range.name;
+      lines.push_back(std::move(line));
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantity quantity) {
   std::vector<ErrorLine> lines;
   for (const std::string& name : group_columns(validation.set)) {
     const std::size_t column = place_of(validation, name);
+    if (name == "bytes" && validation.set.predicts == PredictedThing::Collective) {
+      append_size_ranges(validation, column, lines);
+      continue;
+    }
     for (const std::string& cell : cells_in_order(validation, column)) {
       lines.push_back(line_over(validation, quantity,
                                 [&](const ValidationPoint& point) { return point.labels[column] == cell; }));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 #include "topology/cluster_spec.hpp"
@@ -114,7 +115,10 @@ Fabric build_cluster(const ClusterSpec& spec) {
   if (std::ranges::none_of(cluster.vertices, [](const Vertex& v) { return v.kind == VertexKind::Gpu; })) {
     throw std::invalid_argument{"a cluster needs a GPU: give it 'nodes', e.g. [dgx_a100 x 2], or 'vertices'"};
   }
-  return {std::move(cluster.vertices), std::move(cluster.links)};
+  Fabric built{std::move(cluster.vertices), std::move(cluster.links)};
+  return spec.network.fabric
+             ? built.with_network(std::make_shared<const NetworkFabric>(**spec.network.fabric))
+             : built;
 }
 
 }  // namespace

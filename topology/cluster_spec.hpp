@@ -21,6 +21,7 @@
 #include "base/yaml_node.hpp"
 #include "topology/drawn.hpp"
 #include "topology/fabric.hpp"
+#include "topology/network_fabric.hpp"
 
 namespace lockstep {
 
@@ -82,6 +83,7 @@ constexpr auto names_of(NetworkShape /*unused*/) {
 /// Switches between nodes. Built only when there are several nodes.
 struct NetworkSpec {
   NetworkShape shape = NetworkShape::RailOptimised;
+  std::optional<Named<NetworkFabric>> fabric;
   std::optional<Named<LinkSpec>> link;
   int nics_per_node = 0;
   int nodes_per_leaf = 0;
@@ -96,6 +98,10 @@ struct NetworkSpec {
   static void describe(Visitor& key, NetworkSpec& network) {
     const NetworkSpec usual;
     key.optional("shape", network.shape, usual.shape, "rail_optimised, leaf_spine, torus, dragonfly or none");
+    key.optional(
+        "fabric", network.fabric, std::nullopt,
+        "how NCCL sends between nodes, a name of configs/fabrics: ib, roce, efa, cxi, tcpxo, sockets; "
+        "left out: InfiniBand's costs, with the widest band");
     key.optional("link", network.link, std::nullopt, "NIC to leaf; default: the ports of each node's NICs");
     key.optional("nics_per_node", network.nics_per_node, usual.nics_per_node,
                  "plugged in, spread evenly over those of a node; 0: all");

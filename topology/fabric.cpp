@@ -97,7 +97,14 @@ Fabric Fabric::with_rank_order(std::vector<VertexId> gpus) const {
 
 Fabric Fabric::in_order_of(const Fabric& other, std::vector<Vertex> vertices, std::vector<Link> links) {
   Fabric fabric{std::move(vertices), std::move(links)};
+  fabric.network_ = other.network_;
   return other.order_ ? fabric.with_rank_order(*other.order_) : fabric;
+}
+
+Fabric Fabric::with_network(std::shared_ptr<const NetworkFabric> network) const {
+  Fabric same = *this;
+  same.network_ = std::move(network);
+  return same;
 }
 
 VertexId Fabric::host_memory_of(VertexId gpu) const {

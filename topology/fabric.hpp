@@ -74,6 +74,8 @@ struct Route {
   Seconds latency;  ///< sum over the links
 };
 
+struct NetworkFabric;
+
 /// An immutable machine. Routes are deterministic: the same ends and flow give the same route.
 ///
 /// A node never forwards between other nodes, and GPUs forward only when told to. docs/topology.md states the
@@ -85,13 +87,19 @@ class Fabric {
   ///   cannot reach
   Fabric(std::vector<Vertex> vertices, std::vector<Link> links);
 
-  /// The same with other vertices and links, whose GPUs have the places that they have in @p other.
+  /// The same with other vertices and links, whose GPUs have the places that they have in @p other,
+  /// and whose nodes are connected as there.
   [[nodiscard]] static Fabric in_order_of(const Fabric& other, std::vector<Vertex> vertices,
                                           std::vector<Link> links);
 
   /// The same machine whose GPUs have other ranks: @p gpus are all of them, in rank order.
   /// @throws std::logic_error when they are others
   [[nodiscard]] Fabric with_rank_order(std::vector<VertexId> gpus) const;
+
+  /// The same machine, whose nodes NCCL connects by @p network (topology/network_fabric.hpp).
+  [[nodiscard]] Fabric with_network(std::shared_ptr<const NetworkFabric> network) const;
+  /// Null: not said.
+  [[nodiscard]] const NetworkFabric* network() const { return network_.get(); }
 
   [[nodiscard]] std::span<const Vertex> vertices() const;
   [[nodiscard]] std::span<const Link> links() const;
@@ -115,6 +123,7 @@ class Fabric {
   class Graph;
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const std::vector<VertexId>> order_;  ///< null: by node, then by index
+  std::shared_ptr<const NetworkFabric> network_;        ///< null: not said
 };
 
 /// The least bandwidth on @p route; infinite for a route without links.

@@ -106,15 +106,26 @@ std::vector<Seconds> floors_of(const CollectiveMeasurements& measurements) {
   return floors;
 }
 
+/// What is measured between nodes makes the network's costs the machine's own.
+CollectiveProfile with_network(CollectiveProfile start, const CollectiveMeasurements& measurements,
+                               const Fabric& fabric) {
+  const bool is_measured =
+      std::ranges::any_of(measurements.rows, [](const auto& row) { return row.nodes > 1; });
+  if (is_measured && !start.between_nodes) {
+    start.between_nodes = fabric.network() != nullptr ? *fabric.network() : NetworkFabric{};
+  }
+  return start;
+}
+
 /// The unknowns are ln(value / start) of the profile's numbers, then of what each run adds.
 class Fit {
  public:
   Fit(const CollectiveMeasurements& measurements, const Fabric& fabric, const CollectiveProfile& start,
       const HeldOut& held_out)
       : measurements_{measurements},
-        machine_{fabric, CollectiveOptions{start, {}, {}}},
-        start_{start},
-        numbers_{numbers_of(start)},
+        start_{with_network(start, measurements, fabric)},
+        machine_{fabric, CollectiveOptions{start_, {}, {}}},
+        numbers_{numbers_of(start_)},
         held_{held_out_rows(measurements, held_out)},
         seen_{seen_rows(measurements, held_)},
         floors_{floors_of(measurements)} {
@@ -231,8 +242,8 @@ class Fit {
   }
 
   const CollectiveMeasurements& measurements_;
+  CollectiveProfile start_;
   MeasuredMachine machine_;
-  const CollectiveProfile& start_;
   std::vector<ProfileNumber> numbers_;
   std::vector<bool> held_;
   std::vector<std::size_t> seen_;

@@ -96,6 +96,24 @@ ProvenanceTable provenance_of_fit(ProvenanceTable start, const std::string& star
   return start;
 }
 
+/// The fabric's costs as they were fitted, with the error of the rows between nodes that were held out, and
+/// half of the fabric's own: more nodes than were measured are predicted, too.
+NetworkFabric own_network(const CollectiveMeasurements& measurements, const CollectiveFit& fit,
+                          const std::string& source) {
+  NetworkFabric own = *fit.profile.between_nodes;
+  own.source = fmt::format("{}, from {}", source, own.name);
+  std::vector<double> errors;
+  for (const FittedRow& row : fit.rows) {
+    if (row.held_out && measurements.rows[row.measurement].nodes > 1) {
+      errors.push_back(error_of(measurements, row));
+    }
+  }
+  if (!errors.empty()) {
+    own.error = std::hypot(error_from(errors), own.error / 2);
+  }
+  return own;
+}
+
 }  // namespace
 
 std::string fitted_profile_yaml(const CollectiveMeasurements& measurements, const CollectiveFit& fit,
@@ -116,6 +134,9 @@ std::string fitted_profile_yaml(const CollectiveMeasurements& measurements, cons
   }
   const std::string source =
       fmt::format("lockstep calibrate fit to {} on {}", options.measured, options.cluster);
+  if (fit.profile.between_nodes) {
+    document.set("between_nodes", yaml_of(own_network(measurements, fit, source)));
+  }
   document.set("provenance", yaml_of(provenance_of_fit(fit.profile.provenance, options.start.stem().string(),
                                                        fit, measurements, source)));
   return effective_text<CollectiveProfile>(document);

@@ -6,6 +6,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "ops/collectives/channels.hpp"
+
 namespace lockstep {
 
 MeasuredMachine::Planned MeasuredMachine::planned(const CollectiveMeasurement& row) {
@@ -23,6 +25,9 @@ MeasuredMachine::Planned MeasuredMachine::planned_ring_of_sends(CollectiveReques
                                                                 std::span<const VertexId> members) const {
   request.source = 0;
   request.root = 1;
+  if (const MessageCarrier carrier = carrier_of(fabric_, members); carrier.spans_nodes) {
+    request.carrier = carrier;
+  }
   std::vector<CollectivePlan> sends;
   std::map<LinkId, double> together;
   for (std::size_t rank = 0; rank < members.size(); ++rank) {

@@ -69,6 +69,40 @@ void add_efficiency(const CollectiveProfile& profile, const std::string& key,
                      [](double value) { return fmt::format("{:.4g}", value); }});
 }
 
+void add_network_time(const CollectiveProfile& profile, const char* key, Seconds NetworkFabric::*time,
+                      std::vector<ProfileNumber>& numbers) {
+  const Seconds start = (*profile.between_nodes).*time;
+  if (start > Seconds{0}) {
+    numbers.push_back({fmt::format("between_nodes.{}", key), start.in_base_units(), kLatencySpread,
+                       kUnbounded,
+                       [time](CollectiveProfile& changed, double value) {
+                         (*changed.between_nodes).*time = Seconds{value};
+                       },
+                       [](double value) { return to_string(Seconds{value}); }});
+  }
+}
+
+void add_network_rate(const CollectiveProfile& profile, const char* key,
+                      std::optional<BytesPerSecond> NetworkFabric::*rate,
+                      std::vector<ProfileNumber>& numbers) {
+  if (const auto& start = (*profile.between_nodes).*rate) {
+    numbers.push_back({fmt::format("between_nodes.{}", key), start->in_base_units(), kRateSpread, kUnbounded,
+                       [rate](CollectiveProfile& changed, double value) {
+                         (*changed.between_nodes).*rate = BytesPerSecond{value};
+                       },
+                       [](double value) { return to_string(BytesPerSecond{value}); }});
+  }
+}
+
+/// How long a step between nodes takes is each protocol's `network`: the fabric's own addition stays.
+void add_network(const CollectiveProfile& profile, std::vector<ProfileNumber>& numbers) {
+  add_network_time(profile, "post", &NetworkFabric::post, numbers);
+  add_network_time(profile, "message", &NetworkFabric::message, numbers);
+  add_network_time(profile, "handshake", &NetworkFabric::handshake, numbers);
+  add_network_rate(profile, "channel_rate", &NetworkFabric::channel_rate, numbers);
+  add_network_rate(profile, "proxy_rate", &NetworkFabric::proxy_rate, numbers);
+}
+
 }  // namespace
 
 std::vector<ProfileNumber> numbers_of(const CollectiveProfile& profile) {
@@ -101,6 +135,9 @@ std::vector<ProfileNumber> numbers_of(const CollectiveProfile& profile) {
       add_rate(profile, place, "max_bus_bandwidth", &ProtocolCosts::max_bus_bandwidth, numbers);
       add_rate(profile, place, "last_copy", &ProtocolCosts::last_copy, numbers);
     }
+  }
+  if (profile.between_nodes) {
+    add_network(profile, numbers);
   }
   return numbers;
 }

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
 
 #include "ops/collectives/channels.hpp"
+#include "ops/collectives/direct.hpp"
+#include "ops/collectives/nccl_choice.hpp"
+#include "ops/collectives/network_costs.hpp"
 #include "ops/collectives/plan_costs.hpp"
 
 namespace lockstep {
@@ -97,6 +102,54 @@ CollectiveRequest normalised(CollectiveRequest request, std::size_t members) {
   return request;
 }
 
+/// That of the profile, if it is of this very machine; else the cluster's.
+const NetworkFabric& network_of(const Fabric& fabric, const CollectiveProfile& profile) {
+  static const NetworkFabric unknown;
+  if (profile.between_nodes) {
+    return *profile.between_nodes;
+  }
+  return fabric.network() != nullptr ? *fabric.network() : unknown;
+}
+
+bool has_amd_cpu(const Fabric& fabric, std::span<const VertexId> members) {
+  const int node = fabric.vertices()[members.front()].node;
+  return std::ranges::any_of(fabric.vertices(), [&](const Vertex& vertex) {
+    return vertex.node == node && vertex.vendor == CpuVendor::Amd;
+  });
+}
+
+bool crosses_network(const std::vector<LinkLoad>& loads, const Fabric& fabric) {
+  return std::ranges::any_of(
+      loads, [&](const LinkLoad& load) { return fabric.links()[load.link].kind == LinkKind::Network; });
+}
+
+/// What leaves a GPU over its NVLinks.
+BytesPerSecond nvlink_of(const Fabric& fabric, VertexId gpu) {
+  BytesPerSecond all{0};
+  for (const Link& link : fabric.links()) {
+    if (link.from == gpu && link.kind == LinkKind::NvLink &&
+        fabric.vertices()[link.to].kind != VertexKind::CpuSocket) {
+      all += link.bandwidth;
+    }
+  }
+  return all;
+}
+
+std::optional<CommProtocol> protocol_of(const std::string& name) {
+  const auto found =
+      std::ranges::find_if(kProtocols, [&](CommProtocol protocol) { return name_of(protocol) == name; });
+  return found == kProtocols.end() ? std::nullopt : std::optional{*found};
+}
+
+/// Some of it enters a CPU socket over PCIe.
+bool crosses_cpu(const RoutedTraffic& routed, const Fabric& fabric) {
+  return std::ranges::any_of(routed.loads, [&](const LinkLoad& load) {
+    const Link& link = fabric.links()[load.link];
+    return link.kind == LinkKind::Pcie && fabric.vertices()[link.to].kind == VertexKind::CpuSocket &&
+           fabric.vertices()[link.from].kind != VertexKind::Nic;
+  });
+}
+
 /// The key of the latency of a step over the slowest kind of link that a plan uses.
 const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
   const char* slowest = "nvlink";
@@ -117,12 +170,18 @@ const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
 /// Limits a message between GPUs of a node over NVSwitches to the rate of the channels that carry it.
 void limit_message(CollectivePlan& plan, const CollectiveRequest& request, const CollectiveProfile& profile,
                    const Fabric& fabric) {
-  const bool is_message = request.kind == CollectiveKind::Send || request.kind == CollectiveKind::Receive;
-  if (!is_message || !profile.messages || std::string_view{slowest_step(plan, fabric)} != "nvlink") {
+  if (!is_message(request.kind) || !profile.messages ||
+      std::string_view{slowest_step(plan, fabric)} != "nvlink") {
     return;
   }
   plan.channels = message_channels(request.carrier, request.size, profile.messages->channels);
   plan.rate_cap = std::min(plan.rate_cap, plan.channels * profile.messages->channel_bandwidth);
+}
+
+/// A network's costs are fitted where they are the profile's own, else derived.
+Evidence evidence_of(const NetworkFabric& network, const CollectiveProfile& profile) {
+  const auto own = profile.between_nodes ? Provenance::Fitted : Provenance::Derived;
+  return {own, network.source, network.error, std::nullopt, {}};
 }
 
 /// Reports the evidence for the costs that decide a plan's time: those of its slowest kind of step.
@@ -133,6 +192,12 @@ void tell_evidence(CollectivePlan& plan, const CollectiveProfile& profile, const
   std::string key = fmt::format("{}.{}", protocol, slowest_step(plan, fabric));
   if (key.ends_with("host_memory") && !profile.provenance.contains(key)) {
     key = protocol + ".pcie";  // whose costs stand in where it has none (plan_costs.cpp)
+  }
+  if (key.ends_with("network")) {
+    const Evidence evidence = evidence_of(network_of(fabric, profile), profile);
+    plan.provenance = evidence.is;
+    plan.band = half_width(evidence);
+    return;
   }
   const Evidence& evidence = evidence_for(profile.provenance, key);
   plan.provenance = evidence.is;
@@ -148,9 +213,23 @@ class CollectivePlanner::Group {
       : fabric_{fabric},
         nvlinks_{nvlinks},
         members_{members.begin(), members.end()},
-        layout_{lay_out(fabric, nvlinks, members)} {}
+        layout_{lay_out(fabric, nvlinks, members)},
+        channels_{spans_nodes() ? channel_limit(fabric, members) : 0},
+        has_amd_cpu_{spans_nodes() && has_amd_cpu(fabric, members)} {}
 
   [[nodiscard]] const GroupLayout& layout() const { return layout_; }
+
+  /// The time by which a plan is chosen: between nodes what NCCL expects, inside one what it takes.
+  Seconds expected(const CollectivePlan& plan, CommAlgorithm algorithm, const CollectiveRequest& request,
+                   const CollectiveProfile& profile) {
+    const bool is_nccls = crosses_network(plan.loads, fabric_) && has_proxy(network_of(fabric_, profile)) &&
+                          (algorithm == CommAlgorithm::Ring || algorithm == CommAlgorithm::Tree ||
+                           algorithm == CommAlgorithm::NvlsTree || algorithm == CommAlgorithm::Pat);
+    if (!is_nccls || request.kind == CollectiveKind::Broadcast || request.kind == CollectiveKind::Reduce) {
+      return time_alone(plan, fabric_);
+    }
+    return time_by_nccl(nccl_view(request, profile), algorithm, *protocol_of(plan.protocol));
+  }
 
   /// One plan for each protocol that the profile has and the options allow.
   std::vector<CollectivePlan> priced(const CommAlgorithmRow& row, const CollectiveRequest& request,
@@ -161,8 +240,16 @@ class CollectivePlanner::Group {
       if (!costs || (options.protocol && *options.protocol != protocol)) {
         continue;
       }
-      plans.push_back(price(fabric_, traffic(row, request), row.steps(request, layout_), request.size, *costs,
-                            options.profile.link_efficiency));
+      const RoutedTraffic& routed = traffic(row, request);
+      if (crosses_network(routed.loads, fabric_)) {
+        if (!options.protocol && !is_offered(row.id, protocol, request, routed, options.profile)) {
+          continue;
+        }
+        plans.push_back(priced_between_nodes(row, protocol, request, routed, options.profile));
+      } else {
+        plans.push_back(price(fabric_, routed, row.steps(request, layout_), request.size, *costs,
+                              options.profile.link_efficiency));
+      }
       plans.back().algorithm = row.name;
       plans.back().protocol = name_of(protocol);
     }
@@ -170,6 +257,47 @@ class CollectivePlanner::Group {
   }
 
  private:
+  [[nodiscard]] bool spans_nodes() const { return layout_.nodes.size() > 1; }
+
+  /// What NCCL knows of the group.
+  NcclView nccl_view(const CollectiveRequest& request, const CollectiveProfile& profile) {
+    const RoutedTraffic& ring = traffic(row_of(CommAlgorithm::Ring), request);
+    LinkEfficiency efficiency = profile.link_efficiency;
+    efficiency.network *= network_of(fabric_, profile).efficiency;
+    ProtocolCosts wires;
+    const CollectivePlan plan = price(fabric_, ring, {}, request.size, wires, efficiency);
+    return {request.kind,
+            request.size,
+            layout_.members(),
+            static_cast<int>(layout_.nodes.size()),
+            ring.within_nodes.kind == HopClass::NvLink,
+            has_amd_cpu_,
+            ring.busiest_member * rate_of_links(plan, fabric_),
+            channels_ / 2,
+            nvlink_of(fabric_, members_.front())};
+  }
+
+  /// NCCL keeps LL128 off where NICs are reached through a CPU by PCIe (tuning.cc: typeInter beyond PXB).
+  bool is_offered(CommAlgorithm algorithm, CommProtocol protocol, const CollectiveRequest& request,
+                  const RoutedTraffic& routed, const CollectiveProfile& profile) const {
+    return is_allowed(network_of(fabric_, profile), request, algorithm, protocol) &&
+           (protocol != CommProtocol::LL128 || !crosses_cpu(routed, fabric_));
+  }
+
+  CollectivePlan priced_between_nodes(const CommAlgorithmRow& row, CommProtocol protocol,
+                                      const CollectiveRequest& request, const RoutedTraffic& routed,
+                                      const CollectiveProfile& profile) const {
+    const NetworkFabric& network = network_of(fabric_, profile);
+    const NetworkPass pass{row.id, protocol, row.steps(request, layout_), channels_, has_amd_cpu_};
+    LinkEfficiency efficiency = profile.link_efficiency;
+    efficiency.network *= network.efficiency;
+    CollectivePlan plan = price(
+        fabric_, routed, pass.steps, request.size,
+        costs_between_nodes(*profile.of(row.id).of(protocol), request, layout_, pass, network), efficiency);
+    charge_network(plan, request, layout_, pass, network, fabric_);
+    return plan;
+  }
+
   const RoutedTraffic& traffic(const CommAlgorithmRow& row, const CollectiveRequest& request) {
     if (!request.bytes.empty()) {  // every matrix is another shape
       uneven_ = route(row, request);
@@ -188,6 +316,8 @@ class CollectivePlanner::Group {
   const NvLinks& nvlinks_;
   std::vector<VertexId> members_;
   GroupLayout layout_;
+  int channels_;  // of a group that spans nodes
+  bool has_amd_cpu_;
   std::map<std::tuple<CommAlgorithm, CollectiveKind, int, int>, RoutedTraffic> known_;
   RoutedTraffic uneven_;
 };
@@ -218,6 +348,7 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
       fixed != options_.algorithm.end() ? std::vector{fixed->second} : candidates(wanted.kind, here.layout());
 
   std::optional<CollectivePlan> best;
+  Seconds least;
   std::vector<std::string_view> objections;
   for (const CommAlgorithm algorithm : algorithms) {
     const CommAlgorithmRow& row = row_of(algorithm);
@@ -226,8 +357,10 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
       continue;
     }
     for (CollectivePlan& candidate : here.priced(row, wanted, options_)) {
-      if (!best || time_alone(candidate, *fabric_) < time_alone(*best, *fabric_)) {
+      const Seconds expected = here.expected(candidate, row.id, wanted, options_.profile);
+      if (!best || expected < least) {
         best = std::move(candidate);
+        least = expected;
       }
     }
   }

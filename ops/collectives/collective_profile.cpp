@@ -100,8 +100,15 @@ CollectiveProfile ideal_collective_profile() {
   AlgorithmCosts free;
   free.simple = ProtocolCosts{};
   const Evidence links{Provenance::Derived, "the links of the fabric", 0.0, std::nullopt, {}};
-  CollectiveProfile ideal{
-      "ideal", "the links of the fabric and nothing else", {}, free, free, free, free, {}, {}, free, {}, {}};
+  NetworkFabric wires;
+  wires.name = "ideal";
+  wires.source = "the links of the fabric and nothing else";
+  wires.ring_slowdown = 1;
+  wires.post = Seconds{0};
+  wires.message = Seconds{0};
+  wires.channel_rate = std::nullopt;
+  wires.error = 0;
+  CollectiveProfile ideal{wires.name, wires.source, {}, free, free, free, free, {}, {}, free, {}, wires, {}};
   for (const char* key : {"link_efficiency", "ring", "tree", "direct", "hierarchical", "pat"}) {
     ideal.provenance.emplace(key, links);
   }

@@ -10,6 +10,7 @@
 #include "base/provenance.hpp"
 #include "base/units.hpp"
 #include "ops/collectives/comm_choice.hpp"
+#include "topology/network_fabric.hpp"
 
 namespace lockstep {
 
@@ -30,7 +31,8 @@ struct ProtocolCosts {
     key.required("base", costs.base, "latency of a collective before its first step, e.g. 6.6 us");
     key.required("nvlink", costs.nvlink, "latency of a step over NVLink, e.g. 0.6 us");
     key.required("pcie", costs.pcie, "latency of a step over PCIe, e.g. 1 us");
-    key.required("network", costs.network, "latency of a step between nodes, e.g. 2.7 us");
+    key.required("network", costs.network,
+                 "latency of a step between nodes over InfiniBand, e.g. 2.7 us; a fabric adds its own");
     key.optional("wire_bytes", costs.wire_bytes, 1.0,
                  "bytes on the links per byte of payload, flags included");
     key.optional("line_fraction", costs.line_fraction, 1.0,
@@ -107,10 +109,11 @@ struct CollectiveProfile {
   AlgorithmCosts tree;
   AlgorithmCosts direct;
   AlgorithmCosts hierarchical;
-  AlgorithmCosts nvls;                   ///< none: the NVSwitches do not add
-  AlgorithmCosts nvls_tree;              ///< likewise, or NCCL is older than 2.18
-  AlgorithmCosts pat;                    ///< none: NCCL is older than 2.23
-  std::optional<MessageCosts> messages;  ///< none: a message takes what the links allow
+  AlgorithmCosts nvls;                         ///< none: the NVSwitches do not add
+  AlgorithmCosts nvls_tree;                    ///< likewise, or NCCL is older than 2.18
+  AlgorithmCosts pat;                          ///< none: NCCL is older than 2.23
+  std::optional<MessageCosts> messages;        ///< none: a message takes what the links allow
+  std::optional<NetworkFabric> between_nodes;  ///< of this very machine; none: that of the cluster's network
   ProvenanceTable provenance;
 
   template <class Visitor>
@@ -129,6 +132,8 @@ struct CollectiveProfile {
                  "all-gather and reduce-scatter with one GPU a node; left out: not used");
     key.optional("messages", profile.messages, std::nullopt,
                  "channels of send and receive over NVSwitches; left out: what the links allow");
+    key.optional("between_nodes", profile.between_nodes, std::nullopt,
+                 "how this very machine sends between nodes; left out: as the cluster's network.fabric does");
     key.optional("provenance", profile.provenance, {}, "where each of these numbers comes from, by its key");
   }
   /// @throws FieldError for an algorithm that is always needed and has no protocol, a provenance of what is

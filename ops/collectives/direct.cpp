@@ -1,17 +1,15 @@
 #include "ops/collectives/direct.hpp"
 
+#include "ops/collectives/exchange_sums.hpp"
+
 namespace lockstep {
 
 bool is_message(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
 }
 
-std::string_view objection_to_pairs(const GroupLayout& layout) {
-  if (layout.members() <= kLargestDirectGroup) {
-    return {};
-  }
-  return "direct and pxn write out all pairs and stop at 1024 members; hierarchical serves all-reduce, "
-         "reduce-scatter, all-gather and even all-to-all of larger groups with equally many members a node";
+bool writes_out_pairs(const GroupLayout& layout) {
+  return layout.members() <= kMostWrittenOut;
 }
 
 double pair_share(const CollectiveRequest& request, int members, int s, int d) {
@@ -29,15 +27,16 @@ std::string_view objection(const CollectiveRequest& request, const GroupLayout& 
   if (is_message(request.kind)) {
     return {};
   }
-  if (const std::string_view objection = objection_to_pairs(layout); !objection.empty()) {
-    return objection;
-  }
   switch (request.kind) {
+    case CollectiveKind::AllToAll:
+      return {};
     case CollectiveKind::AllReduce:
     case CollectiveKind::ReduceScatter:
     case CollectiveKind::AllGather:
-    case CollectiveKind::AllToAll:
-      return {};
+      return writes_out_pairs(layout) ? std::string_view{}
+                                      : "direct writes out all pairs of these and stops at 1024 members; "
+                                        "ring and hierarchical serve "
+                                        "larger groups";
     default:
       return "direct serves all-to-all, all-gather, reduce-scatter, all-reduce, send and receive";
   }
@@ -46,6 +45,9 @@ std::string_view objection(const CollectiveRequest& request, const GroupLayout& 
 std::vector<ChannelEdge> traffic(const CollectiveRequest& request, const GroupLayout& layout) {
   if (is_message(request.kind)) {
     return {{request.source, request.root, 1.0, 0}};
+  }
+  if (!writes_out_pairs(layout)) {
+    return exchange_by_sums(request, layout, /*relayed=*/false);
   }
   const int n = layout.members();
   std::vector<ChannelEdge> result;

@@ -4,11 +4,9 @@
 
 namespace lockstep {
 
-/// Most members whose n (n-1) pairs are written out; beyond, only the hierarchical algorithm serves.
-inline constexpr int kLargestDirectGroup = 1024;
-
-/// Why the pairs of @p layout are not written out; empty: they are.
-[[nodiscard]] std::string_view objection_to_pairs(const GroupLayout& layout);
+/// Most members whose n (n-1) pairs are written out; beyond, an all-to-all has its sums (exchange_sums.hpp).
+inline constexpr int kMostWrittenOut = 1024;
+[[nodiscard]] bool writes_out_pairs(const GroupLayout& layout);
 
 /// Send and receive: one message, not one for each pair.
 [[nodiscard]] bool is_message(CollectiveKind kind);

@@ -60,8 +60,9 @@ CommSchedule schedule(const CollectiveRequest&, const GroupLayout&) {
   throw std::invalid_argument("nvls_tree: switches add and copy; there are no messages between members");
 }
 
+/// The switches add on the way up and copy on the way down (aws-ofi-nccl, nccl_ofi_model.cpp).
 StepCount steps(const CollectiveRequest&, const GroupLayout& layout) {
-  return {1, 2 * static_cast<int>(std::bit_width(layout.nodes.size() - 1))};  // ceil(log2 nodes)
+  return {2, 2 * static_cast<int>(std::bit_width(layout.nodes.size() - 1))};  // ceil(log2 nodes)
 }
 
 }  // namespace

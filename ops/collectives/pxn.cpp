@@ -1,6 +1,7 @@
 #include "ops/collectives/pxn.hpp"
 
 #include "ops/collectives/direct.hpp"
+#include "ops/collectives/exchange_sums.hpp"
 
 namespace lockstep {
 namespace {
@@ -13,14 +14,10 @@ struct Message {
   int chunk = 0;
 };
 
-std::string_view objection(const CollectiveRequest& request, const GroupLayout& layout) {
-  if (is_message(request.kind)) {
-    return {};
-  }
-  if (request.kind != CollectiveKind::AllToAll) {
-    return "pxn serves all-to-all, send and receive";
-  }
-  return objection_to_pairs(layout);
+std::string_view objection(const CollectiveRequest& request, const GroupLayout&) {
+  return is_message(request.kind) || request.kind == CollectiveKind::AllToAll
+             ? std::string_view{}
+             : "pxn serves all-to-all, send and receive";
 }
 
 std::vector<Message> messages(const CollectiveRequest& request, const GroupLayout& layout) {
@@ -40,6 +37,9 @@ std::vector<Message> messages(const CollectiveRequest& request, const GroupLayou
 }
 
 std::vector<ChannelEdge> traffic(const CollectiveRequest& request, const GroupLayout& layout) {
+  if (!is_message(request.kind) && !writes_out_pairs(layout)) {
+    return exchange_by_sums(request, layout, /*relayed=*/true);
+  }
   const auto n = static_cast<std::size_t>(layout.members());
   std::vector<double> share(n * n, 0.0);
   const auto carry = [&](int from, int to, double bytes) {

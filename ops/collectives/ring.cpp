@@ -125,12 +125,15 @@ CommSchedule schedule(const CollectiveRequest& request, const GroupLayout& layou
   return result;
 }
 
-/// Counts steps as NCCL does (tuning.cc): a pass over k nodes leaves a node k-1 times. 2(n-1) chunks cross
+/// A pass over k nodes of several members takes some chunk over all k edges between nodes (NCCL's tuning.cc
+/// counts k - 1, the model of AWS's plugin k: nccl_ofi_model.cpp, num_internode_steps). 2(n-1) chunks cross
 /// each link, but a member works on 2n-1: the last one (`recv`) only moves from the buffer to its place
 /// (all_reduce.h).
 StepCount steps(const CollectiveRequest& request, const GroupLayout& layout) {
   const int all = step_count(request.kind, layout.members());
-  const int between = step_count(request.kind, static_cast<int>(layout.nodes.size()));
+  const auto nodes = static_cast<int>(layout.nodes.size());
+  const bool crosses_all = nodes > 1 && nodes < layout.members() && !is_rooted(request.kind);
+  const int between = crosses_all ? step_count(request.kind, nodes + 1) : step_count(request.kind, nodes);
   const double last = is_rooted(request.kind) ? 0 : 1.0 / layout.members();
   return {all - between, between, last};
 }

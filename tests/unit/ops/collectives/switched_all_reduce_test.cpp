@@ -39,7 +39,7 @@ TEST(SwitchedAllReduce, SwitchesOfNodesAddAndTreesJoinThem) {
       }
     }
     EXPECT_NEAR(busiest, most, 1e-12);
-    EXPECT_NEAR(plan.latency / (50_us + 2.0 * levels * 14_us), 1, 1e-12);
+    EXPECT_NEAR(plan.latency / (2.0 * 50_us + 2.0 * levels * 14_us), 1, 1e-12);
     EXPECT_EQ(load_of(plan, fabric, "leaf0", "spine0"), 0);
   }
 }
