@@ -21,7 +21,8 @@ struct ChooseCuda {
   DataType type;
 
   [[nodiscard]] bool is_floating() const {
-    return type == DataType::FP32 || type == DataType::TF32 || type == DataType::FP16 || type == DataType::BF16;
+    return type == DataType::FP32 || type == DataType::TF32 || type == DataType::FP16 ||
+           type == DataType::BF16;
   }
   [[nodiscard]] Backend own_if(bool possible) const { return possible ? Backend::Own : Backend::Busy; }
 
@@ -33,7 +34,9 @@ struct ChooseCuda {
   }
   Backend operator()(const Memcpy& /*unused*/) const { return Backend::Library; }
   Backend operator()(const Memset& /*unused*/) const { return Backend::Library; }
-  Backend operator()(const Pointwise& work) const { return own_if(work.elements > 0 && work.sector_window == 0); }
+  Backend operator()(const Pointwise& work) const {
+    return own_if(work.elements > 0 && work.sector_window == 0);
+  }
   Backend operator()(const Reduction& /*unused*/) const { return own_if(is_floating()); }
   Backend operator()(const Concat& /*unused*/) const { return Backend::Own; }
   Backend operator()(const Transpose& /*unused*/) const { return Backend::Own; }
@@ -62,7 +65,8 @@ struct ChoosePyTorch {
   template <class Work>
   Backend operator()(const Work& /*unused*/) const {
     constexpr bool has_none = std::is_same_v<Work, Timed> || std::is_same_v<Work, EmbeddingCacheInsert>;
-    return has_none || (std::is_same_v<Work, Gemm> && type == DataType::FP8) ? Backend::Busy : Backend::Operator;
+    return has_none || (std::is_same_v<Work, Gemm> && type == DataType::FP8) ? Backend::Busy
+                                                                             : Backend::Operator;
   }
   Backend operator()(const Memcpy& /*unused*/) const { return Backend::Operator; }
 };
@@ -87,7 +91,8 @@ struct WorkContent {
   bool is_part = false;
 };
 
-/// An operator's calls are those of its kernels where there are as many; else its longest kernel has them all.
+/// An operator's calls are those of its kernels where there are as many; else its longest kernel has them
+/// all.
 std::vector<WorkContent> contents_of(const replay::RankRecording& rank) {
   std::vector<WorkContent> contents(rank.trace.work.size());
   for (const replay::ModelledWork& modelled : replay::modelled_work(rank)) {

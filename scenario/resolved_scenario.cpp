@@ -7,14 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "scenario/machine_defaults.hpp"
-#include "scenario/machine_spec.hpp"
-#include "scenario/scenario_file.hpp"
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
 #include "ops/gpu/gpu_access.hpp"
 #include "scenario/machine_defaults.hpp"
+#include "scenario/machine_spec.hpp"
 #include "scenario/scenario_file.hpp"
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
@@ -331,10 +329,11 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) 
   auto scenario = read_document<ScenarioSpec>(document, configs);
   if (scenario.schedule || scenario.campaign) {
     const std::string key = scenario.schedule ? "schedule" : "campaign";
-    throw InputError{location_of(document, key),
-                     fmt::format("this scenario has a {}, which 'lockstep schedule' predicts; --set {}=null takes the "
-                                 "full model's step alone",
-                                 key, key)};
+    throw InputError{
+        location_of(document, key),
+        fmt::format("this scenario has a {}, which 'lockstep schedule' predicts; --set {}=null takes the "
+                    "full model's step alone",
+                    key, key)};
   }
   return build(document, configs, std::move(scenario), nullptr);
 }

@@ -39,7 +39,8 @@ struct ResolvedScenario {
 
 /// A machine that a job is given for: @p document has the keys of a MachineSpec.
 /// @throws InputError at the place in the document that does not fit
-[[nodiscard]] ResolvedScenario build_machine(const YamlDocument& document, const ConfigPath& configs, const Job& job);
+[[nodiscard]] ResolvedScenario build_machine(const YamlDocument& document, const ConfigPath& configs,
+                                             const Job& job);
 
 /// The scenario's settings of its collectives, for a planner on its fabric.
 [[nodiscard]] CollectiveOptions collective_options(const ResolvedScenario& resolved);

@@ -8,9 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "scenario/campaign_spec.hpp"
-#include "scenario/noise_spec.hpp"
-#include "scenario/schedule_spec.hpp"
 #include "base/jitter.hpp"
 #include "base/named.hpp"
 #include "base/parameters.hpp"
@@ -19,7 +16,9 @@
 #include "ops/gpu/gpu_spec.hpp"
 #include "ops/host_overhead.hpp"
 #include "ops/workload/workload.hpp"
+#include "scenario/campaign_spec.hpp"
 #include "scenario/noise_spec.hpp"
+#include "scenario/schedule_spec.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/degrade.hpp"
 #include "traces/chakra/chakra_spec.hpp"

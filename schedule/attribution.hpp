@@ -15,7 +15,7 @@ namespace lockstep {
 /// The parts that a step's time is spent on, along its critical path.
 enum class StepPart : std::uint8_t {
   Products,      ///< matrix products, convolutions, fused attention: what FLOPs are counted of
-  Embedding,     ///< look-ups of embedding tables and their updates
+  Embedding,     ///< lookups of embedding tables and their updates
   OtherKernels,  ///< passes over memory
   Copies,        ///< between host and GPU
   AllReduce,     ///< also reduce-scatter and all-gather: of gradients, parameters and activations

@@ -12,7 +12,7 @@ function(generated_test name)
   set_tests_properties(generated.${name} PROPERTIES LABELS generated TIMEOUT 600 SKIP_RETURN_CODE 77
                        RESOURCE_LOCK generated_objects)
 endfunction()
-generated_test(dlrm -- dlrm_nvswitch)                              # uneven all-to-all, look-ups, copies
+generated_test(dlrm -- dlrm_nvswitch)                              # uneven all-to-all, lookups, copies
 generated_test(gpt2 -- gpt2_8xa100)                                # eight ranks
 generated_test(resnet50 -- resnet50_8xv100)                        # convolutions
 generated_test(two_for_eight -- gpt2_8xa100 --ranks 2)

@@ -65,9 +65,11 @@ void take_part(const GenerateOptions& options, Source& source) {
 void scale(const GenerateOptions& options, Source& source) {
   const std::size_t all = source.benchmark.job.ranks.size();
   const ScaleDown scaled = scale_down(source.benchmark, *source.machine, options.ranks);
-  fmt::print("ranks {} stand for {}: {} collectives a step among those that are there, and {} for which nobody else is, "
-             "wait as with all\n",
-             fmt::join(scaled.chosen, ", "), all, scaled.shrunk, scaled.alone);
+  fmt::print(
+      "ranks {} stand for {}: {} collectives a step among those that are there, and {} for which nobody else "
+      "is, "
+      "wait as with all\n",
+      fmt::join(scaled.chosen, ", "), all, scaled.shrunk, scaled.alone);
 }
 
 int generate_program(const GenerateOptions& options) {
@@ -100,10 +102,11 @@ int generate_program(const GenerateOptions& options) {
   write_program(folder, files);
   folder.commit();
   fmt::print("{} ranks, {} launches and {} collectives a step, in {}\n\n{}\n", table.ranks.size(),
-             facts.source.launches, facts.source.collectives, folder.path().string(), coverage_text(coverage));
+             facts.source.launches, facts.source.collectives, folder.path().string(),
+             coverage_text(coverage));
   if (options.ranks > 0) {
-    fmt::print("simulated step: {:.3f} ms, of all ranks {:.3f} ms ({:+.2f} %)\n", kMilli * facts.simulated_step,
-               kMilli * step, percent_off(facts.simulated_step, step));
+    fmt::print("simulated step: {:.3f} ms, of all ranks {:.3f} ms ({:+.2f} %)\n",
+               kMilli * facts.simulated_step, kMilli * step, percent_off(facts.simulated_step, step));
   } else {
     fmt::print("simulated step: {:.3f} ms\n", kMilli * step);
   }
@@ -143,7 +146,9 @@ int check_program(const std::string& name) {
 int generate_command(const GenerateOptions& options) {
   if (!options.score.empty()) {
     const double expected = read_program_step(std::filesystem::path{options.score} / kManifestOfProgram);
-    fmt::print("{}", score_text(read_all_measured(options.measured.empty() ? options.score : options.measured), expected));
+    fmt::print(
+        "{}",
+        score_text(read_all_measured(options.measured.empty() ? options.score : options.measured), expected));
     return 0;
   }
   if (!options.check.empty()) {
@@ -166,21 +171,30 @@ void add_generate_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep generate gpt2_8xa100 -o bench --ranks 2 two ranks stand for eight\n"
       "  lockstep generate traces/ -o bench --as pytorch --without communication\n"
       "  lockstep generate --check bench                  simulated, against what it was made from\n"
-      "  lockstep generate --score bench                  measured (bench/measured.*.json), against expected");
-  command->add_option("SOURCE", options->sources,
-                      "a name of lockstep list, a scenario.yaml or its folder; or Kineto traces, or a folder of them");
+      "  lockstep generate --score bench                  measured (bench/measured.*.json), against "
+      "expected");
+  command->add_option(
+      "SOURCE", options->sources,
+      "a name of lockstep list, a scenario.yaml or its folder; or Kineto traces, or a folder of them");
   command->add_option("-o,--output", options->folder, "folder for the program (default: lockstep-out/NAME)");
   command->add_option("--as", options->target, "cuda (default), or pytorch: one script of operators")
       ->check(CLI::IsMember({"cuda", "pytorch"}));
-  command->add_option("--host", options->host, "recorded (default): host time is spent; none: launches at once")
+  command
+      ->add_option("--host", options->host, "recorded (default): host time is spent; none: launches at once")
       ->check(CLI::IsMember({"recorded", "none"}));
-  command->add_option("--steps", options->steps, "that the program measures (20)")->check(CLI::Range(1, 1000000));
-  command->add_option("--seed", options->seed, "of the values that kernels read (1)");
-  command->add_option("--set", *assignments, "KEY=VALUE: as of lockstep run, or of lockstep replay for traces")
-      ->allow_extra_args(false);
-  command->add_option("--ranks", options->ranks, "so many stand for all: groups shrink, and wait as with all members")
+  command->add_option("--steps", options->steps, "that the program measures (20)")
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--only", options->only, "kernels whose name or family has this, collectives whose kind has it")
+  command->add_option("--seed", options->seed, "of the values that kernels read (1)");
+  command
+      ->add_option("--set", *assignments, "KEY=VALUE: as of lockstep run, or of lockstep replay for traces")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--ranks", options->ranks,
+                   "so many stand for all: groups shrink, and wait as with all members")
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--only", options->only,
+                   "kernels whose name or family has this, collectives whose kind has it")
       ->allow_extra_args(false);
   command->add_option("--family", options->families, "families of kernels, e.g. gemm,communication")
       ->delimiter(',')

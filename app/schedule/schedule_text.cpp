@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/answer.hpp"
+#include "app/report.hpp"
 #include "app/schedule/schedule_report.hpp"
 
 namespace lockstep {

@@ -75,8 +75,8 @@ Launch stream(Device& device, const std::string& type, Passes passes) {
 
 }  // namespace
 
-Launch make_streaming(Device& device, const std::string& type, std::int64_t elements, double reads, double writes,
-                      double flops) {
+Launch make_streaming(Device& device, const std::string& type, std::int64_t elements, double reads,
+                      double writes, double flops) {
   std::string kept = type;
   if (type != "fp32" && type != "tf32" && type != "fp16" && type != "bf16") {
     elements = (elements * bytes_of_type(type) + 3) / 4;  // as many bytes in words of 32 bits

@@ -1,7 +1,8 @@
 #pragma once
 
 /// @file
-/// Rows that look-ups take: by the popularity of the rows, as Lockstep's index model says (ops/kernels/index_model).
+/// Rows that lookups take: by the popularity of the rows, as Lockstep's index model says
+/// (ops/kernels/index_model).
 
 #include <cstdint>
 #include <vector>
@@ -22,14 +23,16 @@ class RandomNumbers {
   std::uint64_t state_;
 };
 
-/// Rows of @p table that so many look-ups take, one after the other, each from 0 to below its `rows`.
+/// Rows of @p table that so many lookups take, one after the other, each from 0 to below its `rows`.
 ///
 ///   reuse_factor given  as many different rows, each as often
 ///   zipf above 0        P(r-th row) ~ r^-zipf
-///   else                popularity exp(s z), z normal, s = index_skew ln 2: a draw by popularity is a z of mean s
+///   else                popularity exp(s z), z normal, s = index_skew ln 2: a draw by popularity is a z of
+///   mean s
 ///
-/// Each draw comes `index_duplication` times; `active_rows` of the rows take part; neighbours in popularity lie
-/// apart in memory.
-[[nodiscard]] std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t look_ups, RandomNumbers& random);
+/// Each draw comes `index_duplication` times; `active_rows` of the rows take part; neighbours in popularity
+/// lie apart in memory.
+[[nodiscard]] std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t lookups,
+                                                  RandomNumbers& random);
 
 }  // namespace benchmark

@@ -12,7 +12,7 @@ void draw(EmbeddingTables& t, double exponent) {
   const Zipf zipf{t.rows, exponent};
   const Random random{1, "embedding lookups"};
   std::vector<bool> seen(static_cast<std::size_t>(t.tables * t.rows));
-  t.drawn.resize(static_cast<std::size_t>(t.look_ups()));
+  t.drawn.resize(static_cast<std::size_t>(t.lookups()));
   for (std::size_t i = 0; i < t.drawn.size(); ++i) {
     const std::int64_t row = row_of_rank(zipf.draw(random, i), t.rows);
     const std::int64_t table = static_cast<std::int64_t>(i) / (t.batch * t.pooling);
@@ -34,7 +34,7 @@ std::shared_ptr<const EmbeddingTables> made(const GridPoint& point) {
   draw(*t, static_cast<double>(point.integer("zipf_percent")) / 100);
   t->weights = random_numbers(t->type, t->tables * t->rows * t->dim, 1);
   t->state = zeros(t->tables * t->rows * 4);
-  t->indices = device_memory(t->look_ups() * 8);
+  t->indices = device_memory(t->lookups() * 8);
   LOCKSTEP_CHECK(
       cudaMemcpy(t->indices->as<void>(), t->drawn.data(), t->indices->bytes(), cudaMemcpyHostToDevice));
   t->output = random_numbers("fp32", t->bags() * t->dim, 3);

@@ -23,7 +23,7 @@ struct EmbeddingTables {
   SharedMemory gradient;            ///< [bags, dim] fp32, of the output: random numbers of seed 2
 
   [[nodiscard]] std::int64_t bags() const { return tables * batch; }
-  [[nodiscard]] std::int64_t look_ups() const { return bags() * pooling; }
+  [[nodiscard]] std::int64_t lookups() const { return bags() * pooling; }
 };
 
 /// Of a point of the family embedding. @throws CudaError
@@ -35,11 +35,11 @@ struct EmbeddingTables {
 
 /// The lookups ordered by row, on the GPU: what the update needs.
 struct SortedLookups {
-  SharedMemory keys, sorted_keys;  ///< [look_ups] int64: table * rows + row
-  SharedMemory bags, sorted_bags;  ///< [look_ups] int32
+  SharedMemory keys, sorted_keys;  ///< [lookups] int64: table * rows + row
+  SharedMemory bags, sorted_bags;  ///< [lookups] int32
   SharedMemory unique,
-      first;             ///< [look_ups] int64 rows that occur, and int32 where each begins among the sorted
-  SharedMemory lengths;  ///< [look_ups] int32: how often each occurs
+      first;             ///< [lookups] int64 rows that occur, and int32 where each begins among the sorted
+  SharedMemory lengths;  ///< [lookups] int32: how often each occurs
   SharedMemory count;    ///< int32: how many rows occur
   SharedMemory often,
       often_count;  ///< int32: which of the unique rows occur often, how many do; the update fills them

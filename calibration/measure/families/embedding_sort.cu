@@ -11,9 +11,9 @@ namespace lockstep {
 namespace {
 
 __global__ void make_keys(const std::int64_t* indices, std::int64_t* keys, std::int32_t* bags,
-                          std::int64_t look_ups, LookupShape shape) {
+                          std::int64_t lookups, LookupShape shape) {
   const std::int64_t i = thread_index();
-  if (i < look_ups) {
+  if (i < lookups) {
     const std::int64_t bag = i / shape.pooling;
     keys[i] = bag / shape.batch * shape.rows + indices[i];
     bags[i] = static_cast<std::int32_t>(bag);
@@ -21,8 +21,8 @@ __global__ void make_keys(const std::int64_t* indices, std::int64_t* keys, std::
 }
 
 /// CUB's three steps, one behind the other. Without a workspace they only say how much they need.
-std::size_t sort_look_ups(const EmbeddingTables& t, const SortedLookups& s, cudaStream_t stream) {
-  const auto count = static_cast<int>(t.look_ups());
+std::size_t sort_lookups(const EmbeddingTables& t, const SortedLookups& s, cudaStream_t stream) {
+  const auto count = static_cast<int>(t.lookups());
   const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(t.tables * t.rows)));
   void* const workspace = s.workspace ? s.workspace->as<void>() : nullptr;
   const std::size_t there = s.workspace ? s.workspace->bytes() : 0;
@@ -43,7 +43,7 @@ std::size_t sort_look_ups(const EmbeddingTables& t, const SortedLookups& s, cuda
 }  // namespace
 
 SortedLookups memory_for_sorting(const EmbeddingTables& tables) {
-  const std::int64_t count = tables.look_ups();
+  const std::int64_t count = tables.lookups();
   SortedLookups s{.keys = device_memory(count * 8),
                   .sorted_keys = device_memory(count * 8),
                   .bags = device_memory(count * 4),
@@ -55,17 +55,17 @@ SortedLookups memory_for_sorting(const EmbeddingTables& tables) {
                   .often = device_memory(count / kOftenOccurs * 4),
                   .often_count = device_memory(4),
                   .workspace = {}};
-  s.workspace = device_memory(static_cast<std::int64_t>(sort_look_ups(tables, s, nullptr)));
+  s.workspace = device_memory(static_cast<std::int64_t>(sort_lookups(tables, s, nullptr)));
   return s;
 }
 
 Launch embedding_sort(std::shared_ptr<const EmbeddingTables> tables, SortedLookups sorted) {
-  return [tables, sorted, blocks = blocks_for(tables->look_ups(), kThreads)](cudaStream_t stream) {
+  return [tables, sorted, blocks = blocks_for(tables->lookups(), kThreads)](cudaStream_t stream) {
     make_keys<<<blocks, kThreads, 0, stream>>>(
         tables->indices->as<std::int64_t>(), sorted.keys->as<std::int64_t>(), sorted.bags->as<std::int32_t>(),
-        tables->look_ups(), shape_of(*tables));
+        tables->lookups(), shape_of(*tables));
     LOCKSTEP_CHECK(cudaGetLastError());
-    static_cast<void>(sort_look_ups(*tables, sorted, stream));
+    static_cast<void>(sort_lookups(*tables, sorted, stream));
   };
 }
 

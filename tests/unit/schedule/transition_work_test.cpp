@@ -49,7 +49,7 @@ TEST(ElementBytes, AreThoseOfEachTrainingLoop) {
   EXPECT_EQ(megatron.weight, 2);
   EXPECT_EQ(megatron.optimizer, 12);
   ParallelismSpec fsdp = plan(Sharding::Zero3);
-  fsdp.transformer.shard_copies = ShardCopies::Fsdp2;
+  fsdp.transformer.zero3_implementation = Zero3Implementation::Fsdp2;
   EXPECT_EQ(element_bytes(workload, fsdp).weight, 4);
   EXPECT_EQ(element_bytes(workload, fsdp).optimizer, 8);
   workload.precision = Precision::FP32;

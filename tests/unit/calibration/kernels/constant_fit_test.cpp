@@ -47,7 +47,7 @@ KernelMeasurements measured_there(const std::vector<KernelCall>& calls) {
   return rows;
 }
 
-std::vector<KernelCall> look_ups(std::size_t count) {
+std::vector<KernelCall> lookups(std::size_t count) {
   const Random random{1, "lookups"};
   std::vector<KernelCall> calls;
   for (std::size_t i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ double value_of(const ConstantFit& fit, const std::string& key) {
 }
 
 TEST(ConstantFit, FindsWhatAnotherMachineReaches) {
-  const ConstantFit looked_up = fit_constants(measured_there(look_ups(60)), v100, 0.2);
+  const ConstantFit looked_up = fit_constants(measured_there(lookups(60)), v100, 0.2);
   // Lookups alone say nothing of the memory's rate, a tenth lower: it is in their own fractions.
   EXPECT_NEAR(value_of(looked_up, "random_rows"), 0.9 * elsewhere().random_rows, 1e-3);
   EXPECT_NEAR(value_of(looked_up, "scattered_update"), 0.9 * elsewhere().scattered_update, 1e-3);
@@ -330,13 +330,13 @@ TEST(ConstantFit, WritesASetThatReadsBack) {
 }
 
 TEST(ConstantFit, SaysWhatCannotBeFitted) {
-  auto rows = measured_there(look_ups(60));
+  auto rows = measured_there(lookups(60));
   rows.back().gpu = "a100_80gb";
   EXPECT_THAT([&] { (void)fit_constants(rows, v100, 0.2); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("v100_32gb and a100_80gb")));
-  EXPECT_THAT([&] { (void)fit_constants(measured_there(look_ups(4)), v100, 0.2); },
+  EXPECT_THAT([&] { (void)fit_constants(measured_there(lookups(4)), v100, 0.2); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("too few")));
-  rows = measured_there(look_ups(60));
+  rows = measured_there(lookups(60));
   for (KernelMeasurement& row : rows) row.time = model_for(row.call).predict(row.call, v100("")).duration;
   EXPECT_THAT([&] { (void)fit_constants(rows, v100, 0.2); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("nothing to write")));

@@ -20,8 +20,7 @@ using namespace lockstep::literals;
 /// Costs of one protocol, and a network that costs nothing besides but for what a test sets.
 CollectiveOptions options_with(const NetworkFabric& network) {
   CollectiveOptions options;
-  options.profile.ring.simple =
-      ProtocolCosts{.base = 3_us, .nvlink = 1_us, .pcie = 1_us, .network = 10_us};
+  options.profile.ring.simple = ProtocolCosts{.base = 3_us, .nvlink = 1_us, .pcie = 1_us, .network = 10_us};
   options.profile.between_nodes = network;
   return options;
 }
@@ -41,9 +40,9 @@ double together(Seconds a, Seconds b) {
 }
 
 TEST(NetworkCosts, StepsOfARingOverlapWithItsLinks) {
-  // 2 nodes of 4: 14 steps, 4 of them between nodes: 10 + 4 us, 10 inside: 1.5 us, three times the post. All twice
-  // as long, base included: 2 (3 + 4 * 14 + 10 * 1.5) = 148 us. Of what the links take a chunk waits for 4 of 14
-  // steps, in messages of half of it.
+  // 2 nodes of 4: 14 steps, 4 of them between nodes: 10 + 4 us, 10 inside: 1.5 us, three times the post. All
+  // twice as long, base included: 2 (3 + 4 * 14 + 10 * 1.5) = 148 us. Of what the links take a chunk waits
+  // for 4 of 14 steps, in messages of half of it.
   const Fabric fabric = testing::rail_cluster(2, 4);
   for (const Bytes size : {64_KiB, 1_MiB, 16_MiB}) {  // less than a loop: 8 members * 8 channels * 2 MiB
     const CollectivePlan plan =
@@ -66,7 +65,8 @@ TEST(NetworkCosts, AMessageBeyondEagerShakesHands) {
   network.eager = 511_B;
   const CollectivePlan plan = plan_all(fabric, request, options_with(network));
   const Seconds links = request.size / rate_of_links(plan, fabric);
-  EXPECT_NEAR(time_alone(plan, fabric).in_base_units() / together(148_us + 80_us + 1.0 / 7 * links, links), 1, 1e-9);
+  EXPECT_NEAR(time_alone(plan, fabric).in_base_units() / together(148_us + 80_us + 1.0 / 7 * links, links), 1,
+              1e-9);
   EXPECT_GT(time_alone(plan, fabric), eager);
 }
 
@@ -101,8 +101,8 @@ TEST(NetworkCosts, AProxyThatCopiesSetsTheRate) {
   NetworkFabric network = network_of_tests();
   network.proxy_rate = 1_GBps;
   const Fabric fabric = testing::rail_cluster(2, 4);
-  const CollectivePlan plan = plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = 1_GB},
-                                       options_with(network));
+  const CollectivePlan plan =
+      plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = 1_GB}, options_with(network));
   EXPECT_NEAR(plan.rate_cap / (1_GBps / (14.0 / 8 / 4)), 1, 1e-9);
 }
 

@@ -18,17 +18,17 @@ using lockstep::thread_index;
 
 constexpr int kGroup = 32;  // threads that share a row
 
-/// What kernels know of a table; look-ups of bag b are [first + b * pooling, first + (b + 1) * pooling).
+/// What kernels know of a table; lookups of bag b are [first + b * pooling, first + (b + 1) * pooling).
 struct TableOnGpu {
-  std::int64_t first_row;  ///< among the rows of all tables
-  std::int64_t weights;    ///< its first element among all weights
+  std::int64_t first_row;                                ///< among the rows of all tables
+  std::int64_t weights;                                  ///< its first element among all weights
   std::int64_t first_look_up, pooling, columns, pooled;  ///< pooled: where its results begin
 };
 
 /// All tables of a call, on the GPU.
 struct Lookups {
   const TableOnGpu* tables;
-  const std::int64_t* rows;  ///< by look-up: its row in its table
+  const std::int64_t* rows;  ///< by lookup: its row in its table
   std::int64_t batch, table_count, count;
 };
 
@@ -50,7 +50,7 @@ __global__ void look_up(const T* weights, float* pooled, Lookups l) {
   }
 }
 
-/// keys[i]: the row among those of all tables; values[i]: the look-up.
+/// keys[i]: the row among those of all tables; values[i]: the lookup.
 __global__ void make_keys(Lookups l, std::int64_t* keys, std::int32_t* values) {
   const std::int64_t i = thread_index();
   if (i >= l.count) {
@@ -64,7 +64,7 @@ __global__ void make_keys(Lookups l, std::int64_t* keys, std::int32_t* values) {
   values[i] = static_cast<std::int32_t>(i);
 }
 
-/// A group a look-up that is the first of its row: row-wise Adagrad with the gradients of all of them.
+/// A group a lookup that is the first of its row: row-wise Adagrad with the gradients of all of them.
 template <class T>
 __global__ void update_rows(T* weights, float* state, const float* gradient, const std::int64_t* keys,
                             const std::int32_t* values, Lookups l) {
@@ -95,7 +95,7 @@ __global__ void update_rows(T* weights, float* state, const float* gradient, con
   }
 }
 
-/// The tables of a call with their look-ups, in memory of the device.
+/// The tables of a call with their lookups, in memory of the device.
 struct Tables {
   Lookups lookups{};
   std::int64_t rows = 0, elements = 0, pooled = 0;
@@ -122,10 +122,12 @@ Tables tables_of(Device& device, const Call& call) {
       const auto found = fields.find(name);
       return found == fields.end() ? otherwise : found->second;
     };
-    const auto pooling = std::max<std::int64_t>(static_cast<std::int64_t>(number("pooling_factor", 1) + 0.5), 1);
+    const auto pooling =
+        std::max<std::int64_t>(static_cast<std::int64_t>(number("pooling_factor", 1) + 0.5), 1);
     const auto columns = static_cast<std::int64_t>(number("dimension", 0));
     const std::vector<std::int64_t> drawn = draw_rows(fields, pooling * made.lookups.batch, random);
-    tables.push_back({made.rows, made.elements, static_cast<std::int64_t>(rows.size()), pooling, columns, made.pooled});
+    tables.push_back(
+        {made.rows, made.elements, static_cast<std::int64_t>(rows.size()), pooling, columns, made.pooled});
     rows.insert(rows.end(), drawn.begin(), drawn.end());
     made.rows += static_cast<std::int64_t>(number("rows", 1));
     made.elements += static_cast<std::int64_t>(number("rows", 1)) * columns;
@@ -175,12 +177,13 @@ Launch backward(Device& device, const Tables& t) {
     std::size_t bytes = needed;
     sort(workspace.as<void>(), bytes, stream);
     launch(update_rows<T>, grid_of(count * kGroup), stream, t.weights->as<T>(), state.as<float>(),
-           t.results->as<float>(), sorted_keys.as<std::int64_t>(), sorted_values.as<std::int32_t>(), t.lookups);
+           t.results->as<float>(), sorted_keys.as<std::int64_t>(), sorted_values.as<std::int32_t>(),
+           t.lookups);
   };
 }
 
 template <class T>
-Launch look_ups(Device& device, const Call& call) {
+Launch lookups(Device& device, const Call& call) {
   const Tables tables = tables_of(device, call);
   return call.integer("direction") == 1 ? backward<T>(device, tables) : forward<T>(tables);
 }
@@ -188,7 +191,7 @@ Launch look_ups(Device& device, const Call& call) {
 }  // namespace
 
 Launch make_look_up(Device& device, const Call& call) {
-  return call.type == "fp16" ? look_ups<__half>(device, call) : look_ups<float>(device, call);
+  return call.type == "fp16" ? lookups<__half>(device, call) : lookups<float>(device, call);
 }
 
 }  // namespace benchmark
