@@ -32,10 +32,11 @@ endfunction()
 # after a change. Groups are made when CMake runs; a name that two files of a group have got since is an error that
 # ends when it runs again.
 option(LOCKSTEP_UNITY "compile several files of a folder as one" OFF)
+set(LOCKSTEP_UNITY_FILES 12 CACHE STRING "so many of them: more is less work in all, and more for one core at a time")
 function(lockstep_unity target)
   if(LOCKSTEP_UNITY)
     get_target_property(sources ${target} SOURCES)
-    execute_process(COMMAND python3 -B ${PROJECT_SOURCE_DIR}/tools/source_batches.py 12 ${sources}
+    execute_process(COMMAND python3 -B ${PROJECT_SOURCE_DIR}/tools/source_batches.py ${LOCKSTEP_UNITY_FILES} ${sources}
                     OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
     foreach(source group IN ZIP_LISTS sources groups)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
