@@ -9,7 +9,9 @@
 #include <set>
 #include <utility>
 
+#include "base/effective.hpp"
 #include "scenario/memory_demand.hpp"
+#include "scenario/scenario_file.hpp"
 #include "schedule/gpu_power.hpp"
 #include "schedule/phase_cache.hpp"
 #include "schedule/quality_curve.hpp"
@@ -104,7 +106,8 @@ class SchedulePredictor {
   }
 
   void add_phase(const PhaseScenario& phase) {
-    const SimulatedPhase& simulated = simulate(placed(phase));
+    const PhaseScenario with_tables = placed(phase);
+    const SimulatedPhase& simulated = simulate(with_tables);
     const double per_step = amount_per_step(scheduled_.length, simulated.figures);
     if (!(per_step > 0)) {
       throw std::invalid_argument{
@@ -121,6 +124,9 @@ class SchedulePredictor {
     predicted.unrounded = unrounded_step(phase);
     predicted.alike =
         static_cast<std::size_t>(std::ranges::find(simulated_, &simulated) - simulated_.begin());
+    if (predicted.alike == simulated_.size()) {
+      predicted.scenario = effective_text<ScenarioSpec>(with_tables.document, configs_);
+    }
     const double amount = scheduled_.length.amount();
     predicted.steps =
         std::round(phase.until * amount / per_step) - std::round(phase.from * amount / per_step);

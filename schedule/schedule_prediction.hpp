@@ -27,6 +27,7 @@ struct PredictedPhase {
   StepFigures figures;
   PhaseTime time;
   std::optional<std::string> quality;  ///< the user's word
+  std::string scenario;  ///< that `lockstep run` takes, with tables as they are placed; of distinct phases
   std::optional<double> unrounded;  ///< s, a step with the widths that were asked for, where those are others
   std::vector<Loss> losses;         ///< against the full model's step, of one step
 };

@@ -13,12 +13,10 @@
 #include "app/interruption.hpp"
 #include "app/result_folder.hpp"
 #include "app/schedule/schedule_report.hpp"
-#include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/progress.hpp"
 #include "scenario/opened_scenario.hpp"
 #include "scenario/rank_list.hpp"
-#include "scenario/scenario_file.hpp"
 #include "schedule/phase_scenarios.hpp"
 #include "schedule/schedule_search.hpp"
 #include "traces/chrome_trace.hpp"
@@ -88,13 +86,12 @@ class TimelineFiles {
   std::size_t count_ = 0;
 };
 
-/// Phases that are alike have one file.
-void write_phases(const ScheduledScenario& scheduled, const SchedulePrediction& prediction,
-                  const ConfigPath& configs, const std::filesystem::path& folder) {
+/// Phases that are alike have one file; a mask is no key of a scenario.
+void write_phases(const SchedulePrediction& prediction, const std::filesystem::path& folder) {
   for (std::size_t i = 0; i < prediction.phases.size(); ++i) {
-    if (prediction.phases[i].alike == i && !prediction.phases[i].mask) {
-      write_whole_file(folder / fmt::format("phase_{}.yaml", i + 1),
-                       effective_text<ScenarioSpec>(scheduled.phases[i].document, configs));
+    const PredictedPhase& phase = prediction.phases[i];
+    if (!phase.scenario.empty() && !phase.mask) {
+      write_whole_file(folder / fmt::format("phase_{}.yaml", i + 1), phase.scenario);
     }
   }
 }
@@ -158,7 +155,7 @@ int schedule_command(const ScheduleOptions& options) {
     write_whole_file(results->staged() / "schedule.json",
                      schedule_json(prediction, other ? &*other : nullptr));
     write_whole_file(results->staged() / "schedule.svg", schedule_svg(prediction));
-    write_phases(scheduled, prediction, configs, results->staged());
+    write_phases(prediction, results->staged());
     results->commit();
   }
   progress.done();

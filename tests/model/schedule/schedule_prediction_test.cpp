@@ -176,6 +176,7 @@ TEST(Transition, RowsMoveWhereTablesArePlacedAnew) {
       "{ steps: 100, phases: [{ name: a, until: 50 %, keep: { embedding_rows: 0.5 } }, { name: b, until: 100 "
       "% }]";
   const SchedulePrediction stays = with_schedule(kDlrm, kept + " }");
+  EXPECT_EQ(step_of(stays.phases[0].scenario), stays.phases[0].figures.step);
   EXPECT_TRUE(stays.transitions[0].work.moved.empty());
   EXPECT_FALSE(stays.transitions[0].work.tables.empty());
 }
