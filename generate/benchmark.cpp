@@ -24,7 +24,8 @@ struct ChooseCuda {
   DataType type;
 
   [[nodiscard]] bool is_floating() const {
-    return type == DataType::FP32 || type == DataType::TF32 || type == DataType::FP16 || type == DataType::BF16;
+    return type == DataType::FP32 || type == DataType::TF32 || type == DataType::FP16 ||
+           type == DataType::BF16;
   }
   [[nodiscard]] Backend own_if(bool possible) const { return possible ? Backend::Own : Backend::Busy; }
 
@@ -36,8 +37,10 @@ struct ChooseCuda {
   }
   Backend operator()(const Memcpy& /*unused*/) const { return Backend::Library; }
   Backend operator()(const Memset& /*unused*/) const { return Backend::Library; }
-  Backend operator()(const Pointwise& work) const { return own_if(work.elements > 0 && work.sector_window == 0); }
-  Backend operator()(const Reduction& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const Pointwise& work) const {
+    return own_if(work.elements > 0 && work.sector_window == 0);
+  }
+  Backend operator()(const Reduction& /*unused*/) const { return own_if(type != DataType::FP8); }
   Backend operator()(const Concat& /*unused*/) const { return Backend::Own; }
   Backend operator()(const Transpose& /*unused*/) const { return Backend::Own; }
   Backend operator()(const TriangularIndex& /*unused*/) const { return own_if(is_floating()); }
@@ -65,7 +68,8 @@ struct ChoosePyTorch {
   template <class Work>
   Backend operator()(const Work& /*unused*/) const {
     constexpr bool has_none = std::is_same_v<Work, Timed> || std::is_same_v<Work, EmbeddingCacheInsert>;
-    return has_none || (std::is_same_v<Work, Gemm> && type == DataType::FP8) ? Backend::Busy : Backend::Operator;
+    return has_none || (std::is_same_v<Work, Gemm> && type == DataType::FP8) ? Backend::Busy
+                                                                             : Backend::Operator;
   }
   Backend operator()(const Memcpy& /*unused*/) const { return Backend::Operator; }
 };
@@ -90,8 +94,9 @@ struct WorkContent {
   bool is_part = false;
 };
 
-/// Of a kernel that no model knows: it streams what its operator was called with, and writes a tensor as large as
-/// the largest. None where shapes or the type were not recorded, or no memory is so fast: then it used a part.
+/// Of a kernel that no model knows: it streams what its operator was called with, and writes a tensor as
+/// large as the largest. None where shapes or the type were not recorded, or no memory is so fast: then it
+/// used a part.
 std::optional<KernelCall> streamed_operands(const replay::RankRecording& rank, std::uint32_t work) {
   constexpr double kFastestMemory = 4e12;  // B/s; an H200 reaches 4.8e12 by its data sheet
   const std::uint32_t op = replay::operator_with_shapes(rank, rank.links.call_of_work[work]);
@@ -122,7 +127,8 @@ std::optional<KernelCall> streamed_operands(const replay::RankRecording& rank, s
   return KernelCall{rank.trace.names.text(recorded.name), type, streams};
 }
 
-/// An operator's calls are those of its kernels where there are as many; else its longest kernel has them all.
+/// An operator's calls are those of its kernels where there are as many; else its longest kernel has them
+/// all.
 std::vector<WorkContent> contents_of(const replay::RankRecording& rank) {
   std::vector<WorkContent> contents(rank.trace.work.size());
   for (const replay::ModelledWork& modelled : replay::modelled_work(rank)) {

@@ -27,14 +27,14 @@ enum class Backend : std::uint8_t {
   Busy,      ///< a kernel that holds the GPU for the same time
   Skipped,   ///< not at all
 };
-inline constexpr auto kBackends = std::to_array<std::string_view>(
-    {"library", "own", "operator", "busy", "skipped"});  ///< names by Backend
+inline constexpr auto kBackends =
+    std::to_array<std::string_view>({"library", "own", "operator", "busy", "skipped"});  ///< names by Backend
 
 /// What a kernel of a Program comes to.
 struct BenchmarkKernel {
-  std::string name;                ///< as the source calls it
-  std::string family;              ///< one word
-  std::vector<KernelCall> calls;   ///< what it does; empty: only its time is known, or `is_part`
+  std::string name;               ///< as the source calls it
+  std::string family;             ///< one word
+  std::vector<KernelCall> calls;  ///< what it does; empty: only its time is known, or `is_part`
   Backend backend = Backend::Busy;
   /// It belongs to an operator of several kernels, of which the longest is launched with the whole work.
   bool is_part = false;
@@ -44,7 +44,8 @@ struct BenchmarkKernel {
 struct Benchmark {
   Job job;
   std::vector<std::vector<BenchmarkKernel>> kernels;  ///< by program and Program::kernels
-  /// By program and Program::collectives: seconds that missing members would have taken; empty: none are missing.
+  /// By program and Program::collectives: seconds that missing members would have taken; empty: none are
+  /// missing.
   std::vector<std::vector<double>> delays;
 };
 

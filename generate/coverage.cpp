@@ -49,7 +49,8 @@ std::string short_name(std::string name) {
   }
   std::string inner;  // what an element-wise kernel does is its first template argument that is named
   for (const char* mark : {"direct_copy_kernel_cuda", "CUDAFunctor", "_kernel_cuda", "launch_clamp"}) {
-    if (const std::size_t at = name.find(mark); inner.empty() && at != std::string::npos && name.find('<') < at) {
+    if (const std::size_t at = name.find(mark);
+        inner.empty() && at != std::string::npos && name.find('<') < at) {
       const std::size_t begin = name.find_last_of(":, <", at) + 1;
       inner = name.substr(begin, name.find_first_of("<(,", begin) - begin);
     }
@@ -117,12 +118,13 @@ std::string coverage_text(const Coverage& coverage) {
     seconds.push_back(share.seconds);
   }
   const std::vector<double> of_launches = percentages(launches), of_seconds = percentages(seconds);
-  std::string text = fmt::format("{:<12} {:>9} {:>7} {:>12} {:>7}\n", "kernels", "launches", "%", "ms a step", "%");
+  std::string text =
+      fmt::format("{:<12} {:>9} {:>7} {:>12} {:>7}\n", "kernels", "launches", "%", "ms a step", "%");
   for (std::size_t i = 0; i < kBackends.size(); ++i) {
     if (coverage.by_backend[i].launches > 0) {
       text += fmt::format("{:<12} {:>9} {:>7.1f} {:>12.3f} {:>7.1f}\n", kBackends[i],
-                          coverage.by_backend[i].launches, of_launches[i], 1e3 * coverage.by_backend[i].seconds,
-                          of_seconds[i]);
+                          coverage.by_backend[i].launches, of_launches[i],
+                          1e3 * coverage.by_backend[i].seconds, of_seconds[i]);
     }
   }
   text += fmt::format("{:<12} {:>9} {:>7.1f} {:>12.3f} {:>7.1f}\n", "all ranks", coverage.all.launches,
@@ -134,7 +136,8 @@ std::string coverage_text(const Coverage& coverage) {
                         kernels.share.launches, short_name(kernels.name), 1e3 * kernels.share.seconds);
   }
   if (coverage.uncovered.size() > kMostNamed) {
-    text += fmt::format("                    and {} more kinds (benchmark.json names all)\n", coverage.uncovered.size() - kMostNamed);
+    text += fmt::format("                    and {} more kinds (benchmark.json names all)\n",
+                        coverage.uncovered.size() - kMostNamed);
   }
   return text;
 }

@@ -14,15 +14,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kLicence =
-    "The sources beside this file are Lockstep's, under its licence. Nothing of the recorded program is in them.";
+    "The sources beside this file are Lockstep's, under its licence. Nothing of the recorded program is in "
+    "them.";
 
 Json json_of(const Totals& totals) {
-  return {{"launches", totals.launches},
-          {"kernel_seconds", totals.kernel_seconds},
-          {"kernel_bytes", totals.kernel_bytes},
-          {"kernel_flops", totals.kernel_flops},
-          {"collectives", totals.collectives},
-          {"collective_bytes", totals.collective_bytes},
+  return {{"launches", totals.launches},         {"kernel_seconds", totals.kernel_seconds},
+          {"kernel_bytes", totals.kernel_bytes}, {"kernel_flops", totals.kernel_flops},
+          {"collectives", totals.collectives},   {"collective_bytes", totals.collective_bytes},
           {"step_seconds", totals.step_seconds}};
 }
 
@@ -56,7 +54,9 @@ Json kernels_json(const benchmark::Table& table) {
         for (const auto& [name, value] : call.fields) {
           sizes[name] = value;
         }
-        calls.push_back({{"work", call.work}, {"type", call.type}, {"sizes", std::move(sizes)},
+        calls.push_back({{"work", call.work},
+                         {"type", call.type},
+                         {"sizes", std::move(sizes)},
                          {"tables", call.tables.size()}});
       }
       list.push_back({{"program", program},
@@ -129,7 +129,8 @@ Totals totals_of(const benchmark::Table& table) {
   return made;
 }
 
-std::string manifest_json(const benchmark::Table& table, const Coverage& coverage, const ManifestFacts& facts) {
+std::string manifest_json(const benchmark::Table& table, const Coverage& coverage,
+                          const ManifestFacts& facts) {
   Json made = {{"format", "lockstep-benchmark 1"}, {"target", facts.target}};
   made["licence"] = kLicence;
   made["seed"] = table.seed;

@@ -104,7 +104,9 @@ class TableText {
   std::string write(const benchmark::Table& table) && {
     line("lockstep-benchmark 1");
     line("# What the program does: kernels and collectives, then the instructions of each host thread as");
-    line("# OPERATION stream operand before cost, in seconds of the host. Sizes that are not said are usual ones.");
+    line(
+        "# OPERATION stream operand before cost, in seconds of the host. Sizes that are not said are usual "
+        "ones.");
     line("seed {}", table.seed);
     line("job_steps {}", table.job_steps);
     line("steps {}", table.steps);
@@ -162,8 +164,9 @@ class TableText {
       }
     }
     for (const benchmark::Collective& call : program.collectives) {
-      line("communication {} {} {} {} {} {} {} {} {} {}", call.kind, call.type, call.group, call.bytes, call.peer,
-           call.batched ? 1 : 0, call.sm_limit, call.recorded, call.delay, list_text(call.send_bytes));
+      line("communication {} {} {} {} {} {} {} {} {} {}", call.kind, call.type, call.group, call.bytes,
+           call.peer, call.batched ? 1 : 0, call.sm_limit, call.recorded, call.delay,
+           list_text(call.send_bytes));
     }
     for (const benchmark::Thread& thread : program.threads) {
       line("thread {}", thread.name);
@@ -242,8 +245,9 @@ benchmark::Table table_of(const Benchmark& benchmark, const RunOptions& options)
   made.host_recorded = options.host_recorded;
   made.job_steps = job.steps;
   for (std::size_t i = 0; i < job.programs.size(); ++i) {
-    made.programs.push_back(program_of(*job.programs[i], benchmark.kernels[i],
-                                       i < benchmark.delays.size() ? benchmark.delays[i] : std::vector<double>{}));
+    made.programs.push_back(
+        program_of(*job.programs[i], benchmark.kernels[i],
+                   i < benchmark.delays.size() ? benchmark.delays[i] : std::vector<double>{}));
   }
   for (const ProcessGroup& group : job.groups) {
     made.groups.push_back({group.name, group.ranks});

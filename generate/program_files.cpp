@@ -113,7 +113,8 @@ std::set<std::string> works_of(const benchmark::Table& table) {
 }
 
 bool communicates(const benchmark::Table& table) {
-  return std::ranges::any_of(table.programs, [](const auto& program) { return !program.collectives.empty(); });
+  return std::ranges::any_of(table.programs,
+                             [](const auto& program) { return !program.collectives.empty(); });
 }
 
 std::string cmake_text(bool has_convolutions, bool has_collectives) {
@@ -218,8 +219,8 @@ std::vector<ProgramFile> program_files(const benchmark::Table& table, Target tar
 
 bool is_of_program(const std::string& name) {
   constexpr auto kOthers = std::to_array<std::string_view>(
-      {kOperationTable, "CMakeLists.txt", "run.sh", "families.inc", "README.md", "benchmark.json", "machine.yaml",
-       "recorded_machine.yaml", "benchmark.py"});
+      {kOperationTable, "CMakeLists.txt", "run.sh", "families.inc", "README.md", "benchmark.json",
+       "machine.yaml", "recorded_machine.yaml", "benchmark.py"});
   return std::ranges::find(kOthers, name) != kOthers.end() ||
          std::ranges::any_of(embedded_sources(), [&](const EmbeddedSource& source) {
            return source.path.substr(source.path.rfind('/') + 1) == name;

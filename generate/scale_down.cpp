@@ -45,7 +45,8 @@ class MeetingRecorder final : public TimelineSink {
 
 /// Ranks that run one Program with one content of slots are alike as far as their work goes.
 /// @param ends by rank: when its last work was over; the step waits for the last
-std::vector<std::uint32_t> representatives(const Job& job, std::span<const RankResult> ends, std::uint32_t count) {
+std::vector<std::uint32_t> representatives(const Job& job, std::span<const RankResult> ends,
+                                           std::uint32_t count) {
   using Class = std::tuple<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
   std::map<Class, std::uint32_t> classes;
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
@@ -146,8 +147,9 @@ class SmallJob {
       const auto& code = program.threads[thread].instructions;
       for (std::uint32_t at = 0; at < code.size(); ++at) {
         if (code[at].op == Opcode::Collective) {
-          use(thread, at, program.collectives[code[at].per_rank ? own.collective_slots[code[at].operand]
-                                                                : code[at].operand]);
+          use(thread, at,
+              program.collectives[code[at].per_rank ? own.collective_slots[code[at].operand]
+                                                    : code[at].operand]);
         }
       }
     }
@@ -189,7 +191,8 @@ class SmallJob {
     }
     const Meeting& meeting = meetings_.at(place);
     call.sm_limit = std::min(call.sm_limit, channels_of(members));
-    const bool has_other = is_message(call) ? number_of(members[static_cast<std::size_t>(call.peer)]) >= 0 : there.size() > 1;
+    const bool has_other =
+        is_message(call) ? number_of(members[static_cast<std::size_t>(call.peer)]) >= 0 : there.size() > 1;
     if (!has_other) {
       ++made_.alone;
       CollectiveCall waits;
@@ -203,16 +206,21 @@ class SmallJob {
     }
     if (is_message(call)) {
       const std::ptrdiff_t other = number_of(members[static_cast<std::size_t>(call.peer)]);
-      call.peer = static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(other)) - there.begin());
+      call.peer =
+          static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(other)) - there.begin());
       return call;
     }
     ++made_.shrunk;
     if (!call.send_bytes.empty()) {
       keep_members(call, members);
     } else {
-      // Of what a rank holds or sends, its part to absent members stays: bytes per rank are those of the source.
+      // Of what a rank holds or sends, its part to absent members stays: bytes per rank are those of the
+      // source.
       const std::ptrdiff_t root = number_of(members[static_cast<std::size_t>(call.peer)]);
-      call.peer = root < 0 ? 0 : static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(root)) - there.begin());
+      call.peer =
+          root < 0
+              ? 0
+              : static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(root)) - there.begin());
     }
     const double last = last_arrivals_.at({group, ordinals_.at(place)});
     call.recorded = Seconds{std::max(meeting.ended - last, 0.0)};
@@ -222,7 +230,8 @@ class SmallJob {
   /// SMs that a kernel of all members holds.
   [[nodiscard]] int channels_of(const std::vector<std::uint32_t>& members) const {
     std::vector<VertexId> gpus;
-    std::ranges::transform(members, std::back_inserter(gpus), [&](std::uint32_t rank) { return job_.ranks[rank].gpu; });
+    std::ranges::transform(members, std::back_inserter(gpus),
+                           [&](std::uint32_t rank) { return job_.ranks[rank].gpu; });
     return channel_limit(fabric_, gpus);
   }
 
@@ -250,8 +259,10 @@ class SmallJob {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> last_arrivals_;  // by group and ordinal
 };
 
-/// What the small job's own collectives take, without the rest of what they took: the shortest time of a member.
-std::map<std::pair<std::uint32_t, std::uint32_t>, double> own_transfers(const Benchmark& small, const Machine& machine) {
+/// What the small job's own collectives take, without the rest of what they took: the shortest time of a
+/// member.
+std::map<std::pair<std::uint32_t, std::uint32_t>, double> own_transfers(const Benchmark& small,
+                                                                        const Machine& machine) {
   Job job = small.job;
   for (auto& program : job.programs) {
     Program without = *program;
@@ -272,7 +283,8 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, double> own_transfers(const Be
       for (std::uint32_t at = 0; at < code.size(); ++at) {
         if (code[at].op == Opcode::Collective) {
           const Meeting& meeting = meetings.at({rank, thread, at});
-          const auto [known, is_new] = shortest.try_emplace({rank, code[at].operand}, meeting.ended - meeting.arrived);
+          const auto [known, is_new] =
+              shortest.try_emplace({rank, code[at].operand}, meeting.ended - meeting.arrived);
           known->second = std::min(known->second, meeting.ended - meeting.arrived);
         }
       }
@@ -301,7 +313,8 @@ void add_delays(Benchmark& small, const Machine& machine, bool was_recorded) {
 
 bool is_recorded(const Job& job) {
   return std::ranges::any_of(job.programs, [](const auto& program) {
-    return std::ranges::any_of(program->collectives, [](const CollectiveCall& call) { return call.recorded.has_value(); });
+    return std::ranges::any_of(program->collectives,
+                               [](const CollectiveCall& call) { return call.recorded.has_value(); });
   });
 }
 
@@ -310,7 +323,8 @@ bool is_recorded(const Job& job) {
 ScaleDown scale_down(Benchmark& benchmark, const Machine& machine, std::uint32_t ranks) {
   const Job& job = benchmark.job;
   if (ranks < 1 || ranks > job.ranks.size()) {
-    throw std::invalid_argument{fmt::format("--ranks: from 1 to the {} that the job has, not {}", job.ranks.size(), ranks)};
+    throw std::invalid_argument{
+        fmt::format("--ranks: from 1 to the {} that the job has, not {}", job.ranks.size(), ranks)};
   }
   MeetingRecorder meetings{job.steps};
   const SimulationResult whole = machine.simulate(job, &meetings);

@@ -11,9 +11,9 @@ struct ScaleDown {
   std::size_t alone = 0;              ///< a delay alone: nobody else is there
 };
 
-/// Fewer ranks stand for all: one of each class of alike ranks first, then the lowest. Groups shrink to the members
-/// that are there; bytes per rank stay. From when the last of them has arrived, a collective takes as long as it did
-/// with all members in a simulation of the whole job, its waiting for absent ones included.
+/// Fewer ranks stand for all: one of each class of alike ranks first, then the lowest. Groups shrink to the
+/// members that are there; bytes per rank stay. From when the last of them has arrived, a collective takes as
+/// long as it did with all members in a simulation of the whole job, its waiting for absent ones included.
 /// @throws std::invalid_argument for no ranks, or more than the job has
 [[nodiscard]] ScaleDown scale_down(Benchmark& benchmark, const Machine& machine, std::uint32_t ranks);
 

@@ -36,7 +36,8 @@ MeasuredRank read_measured(const std::filesystem::path& file) {
     }
     return made;
   } catch (const nlohmann::json::exception& problem) {
-    throw InputError{{file.string()}, fmt::format("no program of 'lockstep generate' measured this: {}", problem.what())};
+    throw InputError{{file.string()},
+                     fmt::format("no program of 'lockstep generate' measured this: {}", problem.what())};
   }
 }
 
@@ -54,20 +55,22 @@ std::vector<MeasuredRank> read_all_measured(const std::filesystem::path& place) 
     }
   }
   if (made.empty()) {
-    throw InputError{{place.string()}, "no measured.0.json, measured.1.json, ...: the program writes them when it runs"};
+    throw InputError{{place.string()},
+                     "no measured.0.json, measured.1.json, ...: the program writes them when it runs"};
   }
   std::ranges::sort(made, {}, &MeasuredRank::rank);
   return made;
 }
 
 std::string score_text(const std::vector<MeasuredRank>& ranks, double expected_step) {
-  std::string text = fmt::format("{:<6} {:<26} {:>11} {:>21} {:>11} {:>8} {:>10}\n", "rank", "GPU", "step, ms",
-                                 "95 % interval", "expected", "off by", "launch, us");
+  std::string text = fmt::format("{:<6} {:<26} {:>11} {:>21} {:>11} {:>8} {:>10}\n", "rank", "GPU",
+                                 "step, ms", "95 % interval", "expected", "off by", "launch, us");
   std::map<std::string, MeasuredRank::Family> families;
   double late = 0;
   for (const MeasuredRank& rank : ranks) {
     text += fmt::format("{:<6} {:<26} {:>11.3f} {:>21} {:>11.3f} {:>7.1f}% {:>10.2f}\n", rank.rank, rank.gpu,
-                        kMilli * rank.step, fmt::format("{:.3f} to {:.3f}", kMilli * rank.low, kMilli * rank.high),
+                        kMilli * rank.step,
+                        fmt::format("{:.3f} to {:.3f}", kMilli * rank.low, kMilli * rank.high),
                         kMilli * expected_step, percent_off(rank.step, expected_step), kMicro * rank.launch);
     late = std::max(late, rank.host_late);
     for (const auto& [name, family] : rank.families) {
@@ -76,14 +79,17 @@ std::string score_text(const std::vector<MeasuredRank>& ranks, double expected_s
     }
   }
   std::vector<std::pair<std::string, MeasuredRank::Family>> sorted{families.begin(), families.end()};
-  std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const auto& family) { return family.second.expected; });
-  text += fmt::format("\n{:<33} {:>11} {:>11} {:>8}\n", "kernels alone, ms a step", "measured", "expected", "off by");
+  std::ranges::stable_sort(sorted, std::ranges::greater{},
+                           [](const auto& family) { return family.second.expected; });
+  text += fmt::format("\n{:<33} {:>11} {:>11} {:>8}\n", "kernels alone, ms a step", "measured", "expected",
+                      "off by");
   for (const auto& [name, family] : sorted) {
     text += fmt::format("{:<33} {:>11.3f} {:>11.3f} {:>7.1f}%\n", name, kMilli * family.measured,
                         kMilli * family.expected, percent_off(family.measured, family.expected));
   }
   if (late > 0) {
-    text += fmt::format("\ncalls of the host took {:.3f} ms a step more than the source says\n", kMilli * late);
+    text +=
+        fmt::format("\ncalls of the host took {:.3f} ms a step more than the source says\n", kMilli * late);
   }
   return text;
 }

@@ -18,13 +18,15 @@ namespace {
 constexpr const char* kCommunication = "communication";
 
 bool contains_one(const std::string& text, const std::vector<std::string>& patterns) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return text.find(pattern) != std::string::npos; });
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return text.find(pattern) != std::string::npos; });
 }
 
 /// Rewrites one Program; what is kept is counted.
 class PartOfProgram {
  public:
-  PartOfProgram(const Program& source, const std::vector<BenchmarkKernel>& kernels, const Selection& selection)
+  PartOfProgram(const Program& source, const std::vector<BenchmarkKernel>& kernels,
+                const Selection& selection)
       : source_{source}, kernels_{kernels}, selection_{selection} {}
 
   Program write() {
@@ -43,7 +45,8 @@ class PartOfProgram {
     std::map<std::uint8_t, Instruction> lags;
     for (Instruction i : code) {
       if (i.op == Opcode::RangeBegin) {
-        open.push_back(selection_.range.empty() || source_.names[i.operand].find(selection_.range) != std::string::npos);
+        open.push_back(selection_.range.empty() ||
+                       source_.names[i.operand].find(selection_.range) != std::string::npos);
       }
       const bool is_inside = selection_.range.empty() || std::ranges::find(open, true) != open.end();
       if (i.op == Opcode::RangeEnd) {
@@ -92,7 +95,8 @@ class PartOfProgram {
   }
 
   [[nodiscard]] bool is_meant(const Instruction& i) const {
-    if (!selection_.stream.empty() && source_.streams[i.stream].find(selection_.stream) == std::string::npos) {
+    if (!selection_.stream.empty() &&
+        source_.streams[i.stream].find(selection_.stream) == std::string::npos) {
       return false;
     }
     if (i.op == Opcode::Collective) {
@@ -122,7 +126,8 @@ class PartOfProgram {
 /// Some of the names that there are, for a message.
 std::string some_of(const std::set<std::string>& names) {
   constexpr std::size_t kMost = 12;
-  std::vector<std::string> shown{names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(kMost, names.size())))};
+  std::vector<std::string> shown{
+      names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(kMost, names.size())))};
   return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kMost ? ", ..." : "");
 }
 
@@ -136,9 +141,10 @@ std::string some_of(const std::set<std::string>& names) {
       families.insert(kernel.family);
     }
   }
-  const std::string have = !selection.range.empty()    ? fmt::format("there are ranges {}", some_of(ranges))
-                           : !selection.stream.empty() ? fmt::format("there are streams {}", some_of(streams))
-                                                       : fmt::format("there are families {}", some_of(families));
+  const std::string have = !selection.range.empty() ? fmt::format("there are ranges {}", some_of(ranges))
+                           : !selection.stream.empty()
+                               ? fmt::format("there are streams {}", some_of(streams))
+                               : fmt::format("there are families {}", some_of(families));
   throw std::invalid_argument{fmt::format("nothing of the job is left; {}", have)};
 }
 
@@ -170,11 +176,12 @@ void fill(Benchmark& benchmark, Fill how) {
     const Coverage coverage = coverage_of(benchmark);
     if (!coverage.uncovered.empty()) {
       const UncoveredKernels& longest = coverage.uncovered.front();
-      throw std::invalid_argument{fmt::format(
-          "{} kinds of kernels are not reproduced by what they do, {:.1f} % of the kernel time; the longest is "
-          "'{}' of family '{}', {} times a step; --fill busy holds the GPU for as long",
-          coverage.uncovered.size(), 100 * (1 - coverage.reproduced()), longest.name, longest.family,
-          longest.share.launches)};
+      throw std::invalid_argument{
+          fmt::format("{} kinds of kernels are not reproduced by what they do, {:.1f} % of the kernel time; "
+                      "the longest is "
+                      "'{}' of family '{}', {} times a step; --fill busy holds the GPU for as long",
+                      coverage.uncovered.size(), 100 * (1 - coverage.reproduced()), longest.name,
+                      longest.family, longest.share.launches)};
     }
     return;
   }

@@ -7,8 +7,8 @@
 
 namespace lockstep::generate {
 
-/// Which part of a job a benchmark has. Host time of what is left out is still spent, but for what lies outside a
-/// range.
+/// Which part of a job a benchmark has. Host time of what is left out is still spent, but for what lies
+/// outside a range.
 struct Selection {
   std::vector<std::string> only;      ///< parts of names of kernels, families or collectives; empty: all
   std::vector<std::string> families;  ///< whole names, `communication` among them; empty: all

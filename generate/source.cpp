@@ -40,9 +40,11 @@ YamlNode scalar(const std::string& text) {
 }
 
 /// The scenario without what takes place there.
-std::string machine_text(const YamlDocument& document, const ConfigPath& configs, const ResolvedScenario& resolved) {
-  constexpr auto kOfJobs = std::to_array<std::string_view>(
-      {"name", "host", "workload", "trace", "steps", "matrix", "memory", "price_per_gpu_hour", "interference"});
+std::string machine_text(const YamlDocument& document, const ConfigPath& configs,
+                         const ResolvedScenario& resolved) {
+  constexpr auto kOfJobs =
+      std::to_array<std::string_view>({"name", "host", "workload", "trace", "steps", "matrix", "memory",
+                                       "price_per_gpu_hour", "interference"});
   YamlNode tree = effective_tree(type_of<ScenarioSpec>(), document, configs);
   std::erase_if(tree.entries, [&](const YamlEntry& entry) {
     return std::ranges::find(kOfJobs, entry.key) != kOfJobs.end();
@@ -66,7 +68,8 @@ Source source_of_scenario(const SourceOptions& options) {
   const auto [path, configs, document] = open_scenario(options.sources.front(), options.overrides);
   ResolvedScenario resolved = build(document, configs);
   Source made;
-  made.benchmark = benchmark_of(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank, options.target);
+  made.benchmark =
+      benchmark_of(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank, options.target);
   made.machine_file = {kMachine, machine_text(document, configs, resolved)};
   made.machine = std::make_shared<const Machine>(std::move(resolved));
   return made;
@@ -80,8 +83,10 @@ YamlDocument document_of(const std::vector<Override>& overrides) {
   return document;
 }
 
-std::string recorded_machine_text(const YamlDocument& document, const ConfigPath& configs, const ReplaySpec& spec) {
-  std::string text = "# The machine that lockstep generate --check simulates the program on; nothing: as recorded.\n";
+std::string recorded_machine_text(const YamlDocument& document, const ConfigPath& configs,
+                                  const ReplaySpec& spec) {
+  std::string text =
+      "# The machine that lockstep generate --check simulates the program on; nothing: as recorded.\n";
   if (!spec.cluster) {
     return text + "{}\n";
   }

@@ -22,8 +22,8 @@ struct Sizes {
   WorkSize operator()(const Gemm& g) const {
     const double results = real(g.m) * real(g.n);
     const double result_bytes = type == DataType::FP8 ? 2 : e;  // products of FP8 are BF16
-    return {real(g.batch) * (e * (real(g.m) * real(g.k) + real(g.k) * real(g.n)) +
-                             results * (result_bytes + g.added_to)),
+    return {real(g.batch) *
+                (e * (real(g.m) * real(g.k) + real(g.k) * real(g.n)) + results * (result_bytes + g.added_to)),
             2 * real(g.batch) * results * real(g.k)};
   }
   WorkSize operator()(const Pointwise& p) const {
@@ -62,7 +62,8 @@ struct Sizes {
   }
   WorkSize operator()(const Convolution& c) const {
     const double pixels = real(c.out_height()) * real(c.out_width());
-    const double filter = real(c.in_channels) * real(c.out_channels) * real(c.filter_height) * real(c.filter_width);
+    const double filter =
+        real(c.in_channels) * real(c.out_channels) * real(c.filter_height) * real(c.filter_width);
     return {e * (real(c.batch) * real(c.in_channels) * real(c.height) * real(c.width) + filter +
                  real(c.batch) * real(c.out_channels) * pixels),
             2 * real(c.batch) * pixels * filter};
@@ -79,10 +80,12 @@ struct Sizes {
     for (const EmbeddingTable& table : b.tables) {
       const double look_ups = real(b.batch) * table.pooling_factor;
       const double dimension = real(table.dimension);
-      const double pooled = real(b.batch) * dimension * (b.pooled ? lockstep::size_of(*b.pooled).in_base_units() : e);
+      const double pooled =
+          real(b.batch) * dimension * (b.pooled ? lockstep::size_of(*b.pooled).in_base_units() : e);
       const double rows = table.reuse_factor > 0 ? look_ups / table.reuse_factor
                                                  : distinct_rows(index_model(table), look_ups);
-      const double moved = b.direction == Direction::Forward ? look_ups * dimension * e : 2 * rows * dimension * e;
+      const double moved =
+          b.direction == Direction::Forward ? look_ups * dimension * e : 2 * rows * dimension * e;
       sum.bytes += moved + pooled + look_ups * kIndexBytes;
       sum.flops += look_ups * dimension;
     }

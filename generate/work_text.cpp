@@ -51,7 +51,8 @@ benchmark::Fields fields_of(Work work) {
   FieldWriter mine, theirs;
   visit_fields(mine, work);
   visit_fields(theirs, usual);
-  std::erase_if(mine.fields, [&](const auto& field) { return theirs.fields.at(field.first) == field.second; });
+  std::erase_if(mine.fields,
+                [&](const auto& field) { return theirs.fields.at(field.first) == field.second; });
   return mine.fields;
 }
 
@@ -76,7 +77,8 @@ struct FieldReader {
     } else if constexpr (requires { value.in_base_units(); }) {
       value = Value{number};
     } else {
-      value = static_cast<Value>(whole(number, name, std::is_same_v<Value, std::int64_t> ? kMostExact : most<Value>()));
+      value = static_cast<Value>(
+          whole(number, name, std::is_same_v<Value, std::int64_t> ? kMostExact : most<Value>()));
     }
   }
   static void put(double number, const char* name, std::optional<DataType>& value) {
@@ -99,8 +101,7 @@ struct FieldReader {
 
   static std::int64_t whole(double number, const char* name, double most) {
     if (number != std::floor(number) || number < 0 || number > most) {
-      throw std::invalid_argument{
-          fmt::format("{}: a whole number from 0 to {}, not {}", name, most, number)};
+      throw std::invalid_argument{fmt::format("{}: a whole number from 0 to {}, not {}", name, most, number)};
     }
     return static_cast<std::int64_t>(number);
   }
@@ -170,8 +171,8 @@ benchmark::Call call_of(const KernelCall& call) {
 }
 
 KernelCall kernel_call(const benchmark::Call& call, const std::string& name) {
-  const auto type =
-      std::ranges::find_if(kTypes, [&](DataType candidate) { return data_type_name(candidate) == call.type; });
+  const auto type = std::ranges::find_if(
+      kTypes, [&](DataType candidate) { return data_type_name(candidate) == call.type; });
   if (type == kTypes.end()) {
     throw std::invalid_argument{fmt::format("there is no type '{}'", call.type)};
   }

@@ -67,11 +67,13 @@ RecordedMachine::RecordedMachine(const ReplaySpec& spec, std::size_t ranks, cons
 void RecordedMachine::use_cluster(const ReplaySpec& spec, std::size_t ranks, const ConfigPath& configs) {
   const auto gpu =
       read_file<GpuSpec>(configs.find("gpus", fabric_.vertices()[fabric_.gpus().front()].model), configs);
-  fabric_ = with_peer_access(
-      fabric_, {access_of_models(fabric_, configs), {spec.collectives.p2p_level, spec.collectives.net_gdr_level}, ranks});
-  auto profile = spec.collectives.profile
-                     ? **spec.collectives.profile
-                     : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric_, gpu)), configs);
+  fabric_ = with_peer_access(fabric_, {access_of_models(fabric_, configs),
+                                       {spec.collectives.p2p_level, spec.collectives.net_gdr_level},
+                                       ranks});
+  auto profile =
+      spec.collectives.profile
+          ? **spec.collectives.profile
+          : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric_, gpu)), configs);
   planner_.emplace(fabric_, options_of(spec.collectives, std::move(profile)));
 }
 

@@ -16,7 +16,8 @@ class RecordedMachine {
  public:
   /// @param at what does not fit is told there
   /// @throws InputError for more ranks than GPUs, or a cluster that cannot be simulated
-  RecordedMachine(const ReplaySpec& spec, std::size_t ranks, const ConfigPath& configs, const SourceLocation& at);
+  RecordedMachine(const ReplaySpec& spec, std::size_t ranks, const ConfigPath& configs,
+                  const SourceLocation& at);
 
   RecordedMachine(const RecordedMachine&) = delete;
   RecordedMachine& operator=(const RecordedMachine&) = delete;

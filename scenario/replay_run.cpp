@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
-#include "scenario/machine_defaults.hpp"
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
+#include "scenario/machine_defaults.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/kineto/recorded_steps.hpp"
 #include "traces/pytorch_et/kineto_arguments.hpp"
@@ -140,7 +140,8 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
       families_{families_of(spec_)},
       at_{document.root().at},
       replay_{replay_of(traces, spec_, families_, document.root().at)},
-      machine_{std::make_shared<const RecordedMachine>(spec_, replay_.job.ranks.size(), configs, document.root().at)} {
+      machine_{std::make_shared<const RecordedMachine>(spec_, replay_.job.ranks.size(), configs,
+                                                       document.root().at)} {
   expect_known_families(document);
   place(document.root().at);
   if (const CollectivePlanner* const planner = machine_->planner()) {

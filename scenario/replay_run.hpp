@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "scenario/recorded_machine.hpp"
-#include "scenario/replay_spec.hpp"
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
+#include "scenario/recorded_machine.hpp"
+#include "scenario/replay_spec.hpp"
 #include "traces/replay/comparison.hpp"
 #include "traces/replay/predicted_kernels.hpp"
 #include "traces/replay/rebucket.hpp"

@@ -7,12 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "scenario/machine_defaults.hpp"
-#include "scenario/machine_spec.hpp"
-#include "scenario/scenario_file.hpp"
 #include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
+#include "scenario/machine_defaults.hpp"
+#include "scenario/machine_spec.hpp"
+#include "scenario/scenario_file.hpp"
 #include "sim/compiled_program.hpp"
 #include "topology/failure.hpp"
 #include "topology/gpu_model.hpp"

@@ -10,9 +10,9 @@
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
 #include "ops/collectives/collective_planner.hpp"
+#include "ops/job.hpp"
 #include "ops/workload/rank_placement.hpp"
 #include "scenario/scenario.hpp"
-#include "ops/job.hpp"
 #include "traces/import_report.hpp"
 
 namespace lockstep {
@@ -39,7 +39,8 @@ struct ResolvedScenario {
 
 /// A machine that a job is given for: @p document has the keys of a MachineSpec.
 /// @throws InputError at the place in the document that does not fit
-[[nodiscard]] ResolvedScenario build_machine(const YamlDocument& document, const ConfigPath& configs, const Job& job);
+[[nodiscard]] ResolvedScenario build_machine(const YamlDocument& document, const ConfigPath& configs,
+                                             const Job& job);
 
 /// What the scenario says of its collectives, for a planner on its fabric.
 [[nodiscard]] CollectiveOptions collective_options(const ResolvedScenario& resolved);

@@ -21,6 +21,7 @@
 #include "generate/score.hpp"
 #include "generate/selection.hpp"
 #include "generate/source.hpp"
+#include "traces/chrome_trace.hpp"
 
 namespace lockstep {
 namespace {
@@ -65,9 +66,11 @@ void take_part(const GenerateOptions& options, Source& source) {
 void scale(const GenerateOptions& options, Source& source) {
   const std::size_t all = source.benchmark.job.ranks.size();
   const ScaleDown scaled = scale_down(source.benchmark, *source.machine, options.ranks);
-  fmt::print("ranks {} stand for {}: {} collectives a step among those that are there, and {} for which nobody else is, "
-             "wait as with all\n",
-             fmt::join(scaled.chosen, ", "), all, scaled.shrunk, scaled.alone);
+  fmt::print(
+      "ranks {} stand for {}: {} collectives a step among those that are there, and {} for which nobody else "
+      "is, "
+      "wait as with all\n",
+      fmt::join(scaled.chosen, ", "), all, scaled.shrunk, scaled.alone);
 }
 
 int generate_program(const GenerateOptions& options) {
@@ -100,18 +103,33 @@ int generate_program(const GenerateOptions& options) {
   write_program(folder, files);
   folder.commit();
   fmt::print("{} ranks, {} launches and {} collectives a step, in {}\n\n{}\n", table.ranks.size(),
-             facts.source.launches, facts.source.collectives, folder.path().string(), coverage_text(coverage));
+             facts.source.launches, facts.source.collectives, folder.path().string(),
+             coverage_text(coverage));
   if (options.ranks > 0) {
-    fmt::print("simulated step: {:.3f} ms, of all ranks {:.3f} ms ({:+.2f} %)\n", kMilli * facts.simulated_step,
-               kMilli * step, percent_off(facts.simulated_step, step));
+    fmt::print("simulated step: {:.3f} ms, of all ranks {:.3f} ms ({:+.2f} %)\n",
+               kMilli * facts.simulated_step, kMilli * step, percent_off(facts.simulated_step, step));
   } else {
     fmt::print("simulated step: {:.3f} ms\n", kMilli * step);
   }
   return 0;
 }
 
-int check_program(const std::string& name) {
-  const std::filesystem::path folder{name};
+/// The mean step, and the timeline where a file for it is named.
+double simulated_step(const PlacedJob& placed, const std::string& timeline) {
+  if (timeline.empty()) {
+    return step_of(*placed.machine, placed.job);
+  }
+  ChromeTraceOptions options;
+  options.path = timeline;
+  ChromeTraceWriter writer{placed.job, placed.machine->fabric().vertices(), options};
+  const double step = placed.machine->simulate(placed.job, &writer).mean_step().in_base_units();
+  writer.finish();
+  return step;
+}
+
+int check_program(const GenerateOptions& given) {
+  const std::filesystem::path folder{given.check};
+  check_outputs({given.timeline});
   check_is_one_result(folder, is_of_program);
   const Totals source = read_source_totals(folder / kManifestOfProgram);
   const benchmark::Table table = read_operation_table(folder / kOperationTable);
@@ -122,7 +140,7 @@ int check_program(const std::string& name) {
     throw InputError{{(folder / kOperationTable).string()}, problem.what()};
   }
   Totals program = totals_of(table);
-  program.step_seconds = step_of(*placed.machine, placed.job);
+  program.step_seconds = simulated_step(placed, given.timeline);
   fmt::print("{:<22} {:>16} {:>16} {:>9}\n", "a step, all ranks", "source", "program", "off by");
   const auto row = [](const char* what, double of_source, double of_program) {
     fmt::print("{:<22} {:>16.10g} {:>16.10g} {:>8.3f}%\n", what, of_source, of_program,
@@ -143,11 +161,13 @@ int check_program(const std::string& name) {
 int generate_command(const GenerateOptions& options) {
   if (!options.score.empty()) {
     const double expected = read_program_step(std::filesystem::path{options.score} / kManifestOfProgram);
-    fmt::print("{}", score_text(read_all_measured(options.measured.empty() ? options.score : options.measured), expected));
+    fmt::print(
+        "{}",
+        score_text(read_all_measured(options.measured.empty() ? options.score : options.measured), expected));
     return 0;
   }
   if (!options.check.empty()) {
-    return check_program(options.check);
+    return check_program(options);
   }
   if (options.sources.empty()) {
     throw std::invalid_argument{"generate: a scenario or traces to make a program of, or --check FOLDER"};
@@ -166,21 +186,30 @@ void add_generate_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep generate gpt2_8xa100 -o bench --ranks 2 two ranks stand for eight\n"
       "  lockstep generate traces/ -o bench --as pytorch --without communication\n"
       "  lockstep generate --check bench                  simulated, against what it was made from\n"
-      "  lockstep generate --score bench                  measured (bench/measured.*.json), against expected");
-  command->add_option("SOURCE", options->sources,
-                      "a name of lockstep list, a scenario.yaml or its folder; or Kineto traces, or a folder of them");
+      "  lockstep generate --score bench                  measured (bench/measured.*.json), against "
+      "expected");
+  command->add_option(
+      "SOURCE", options->sources,
+      "a name of lockstep list, a scenario.yaml or its folder; or Kineto traces, or a folder of them");
   command->add_option("-o,--output", options->folder, "folder for the program (default: lockstep-out/NAME)");
   command->add_option("--as", options->target, "cuda (default), or pytorch: one script of operators")
       ->check(CLI::IsMember({"cuda", "pytorch"}));
-  command->add_option("--host", options->host, "recorded (default): host time is spent; none: launches at once")
+  command
+      ->add_option("--host", options->host, "recorded (default): host time is spent; none: launches at once")
       ->check(CLI::IsMember({"recorded", "none"}));
-  command->add_option("--steps", options->steps, "that the program measures (20)")->check(CLI::Range(1, 1000000));
-  command->add_option("--seed", options->seed, "of the values that kernels read (1)");
-  command->add_option("--set", *assignments, "KEY=VALUE: as of lockstep run, or of lockstep replay for traces")
-      ->allow_extra_args(false);
-  command->add_option("--ranks", options->ranks, "so many stand for all: groups shrink, and wait as with all members")
+  command->add_option("--steps", options->steps, "that the program measures (20)")
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--only", options->only, "kernels whose name or family has this, collectives whose kind has it")
+  command->add_option("--seed", options->seed, "of the values that kernels read (1)");
+  command
+      ->add_option("--set", *assignments, "KEY=VALUE: as of lockstep run, or of lockstep replay for traces")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--ranks", options->ranks,
+                   "so many stand for all: groups shrink, and wait as with all members")
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--only", options->only,
+                   "kernels whose name or family has this, collectives whose kind has it")
       ->allow_extra_args(false);
   command->add_option("--family", options->families, "families of kernels, e.g. gemm,communication")
       ->delimiter(',')
@@ -199,6 +228,8 @@ void add_generate_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--score", options->score, "compare what the program in this folder measured");
   command->add_option("--measured", options->measured, "with --score: file or folder of what was measured");
   command->add_option("--check", options->check, "simulate the program in this folder");
+  command->add_option("--timeline", options->timeline,
+                      "with --check: file for the simulated timeline, for Perfetto");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
       options->overrides = overrides_of(*assignments);

@@ -73,7 +73,8 @@ std::vector<const Collective*> uneven_of(const Table& table, std::uint32_t rank,
   return found;
 }
 
-std::vector<double> received(const Table& table, const CollectiveUse& use, std::uint32_t rank, std::size_t ordinal) {
+std::vector<double> received(const Table& table, const CollectiveUse& use, std::uint32_t rank,
+                             std::size_t ordinal) {
   const auto& members = use.group->ranks;
   const auto me = static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
   std::vector<double> bytes;
@@ -91,7 +92,8 @@ std::vector<double> received(const Table& table, const CollectiveUse& use, std::
 
 }  // namespace
 
-std::string Rendezvous::bytes(const std::string& key, bool is_first, const std::function<std::string()>& make) {
+std::string Rendezvous::bytes(const std::string& key, bool is_first,
+                              const std::function<std::string()>& make) {
   constexpr auto kPatience = std::chrono::seconds{60};
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   const std::string file = folder_ + "/" + key;
@@ -185,7 +187,8 @@ Communicators::~Communicators() {
   }
 }
 
-void Communicators::connect(Communicator& made, const std::string& key, const std::vector<std::uint32_t>& members) {
+void Communicators::connect(Communicator& made, const std::string& key,
+                            const std::vector<std::uint32_t>& members) {
   made.size = static_cast<int>(members.size());
   made.rank = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
   const std::string bytes = rendezvous_.bytes(key, made.rank == 0, [] {

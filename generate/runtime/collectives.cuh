@@ -15,13 +15,16 @@
 
 namespace benchmark {
 
-/// How ranks learn the ids of their communicators: by files in a folder that all of them see, or in one process.
+/// How ranks learn the ids of their communicators: by files in a folder that all of them see, or in one
+/// process.
 class Rendezvous {
  public:
   /// @param folder empty: all ranks are in this process
   explicit Rendezvous(std::string folder) : folder_{std::move(folder)} {}
-  /// The bytes that the first rank makes and all ranks get. @throws Failure when nobody makes them for a minute
-  [[nodiscard]] std::string bytes(const std::string& key, bool is_first, const std::function<std::string()>& make);
+  /// The bytes that the first rank makes and all ranks get. @throws Failure when nobody makes them for a
+  /// minute
+  [[nodiscard]] std::string bytes(const std::string& key, bool is_first,
+                                  const std::function<std::string()>& make);
 
  private:
   std::string folder_;

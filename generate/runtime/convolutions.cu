@@ -61,8 +61,9 @@ class Plan {
     const int padding_width = size("padding_width", 0);
     BENCHMARK_CHECK_DNN(cudnnSetTensor4dDescriptor(x, format, type, batch, in, height, width));
     BENCHMARK_CHECK_DNN(cudnnSetFilter4dDescriptor(w, type, format, out, in, filter_height, filter_width));
-    BENCHMARK_CHECK_DNN(cudnnSetConvolution2dDescriptor(convolution, padding_height, padding_width, stride, stride, 1,
-                                                        1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
+    BENCHMARK_CHECK_DNN(cudnnSetConvolution2dDescriptor(convolution, padding_height, padding_width, stride,
+                                                        stride, 1, 1, CUDNN_CROSS_CORRELATION,
+                                                        CUDNN_DATA_FLOAT));
     BENCHMARK_CHECK_DNN(cudnnSetConvolutionMathType(convolution, math));
     const int out_height = (height + 2 * padding_height - filter_height) / stride + 1;
     const int out_width = (width + 2 * padding_width - filter_width) / stride + 1;
@@ -115,13 +116,13 @@ class Plan {
       forward = best(found, count);
     } else if (pass == Pass::DataGradient) {
       cudnnConvolutionBwdDataAlgoPerf_t found[kMost];
-      BENCHMARK_CHECK_DNN(
-          cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn.handle, w, y, convolution, x, kMost, &count, found));
+      BENCHMARK_CHECK_DNN(cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn.handle, w, y, convolution, x, kMost,
+                                                                      &count, found));
       data_gradient = best(found, count);
     } else {
       cudnnConvolutionBwdFilterAlgoPerf_t found[kMost];
-      BENCHMARK_CHECK_DNN(
-          cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn.handle, x, y, convolution, w, kMost, &count, found));
+      BENCHMARK_CHECK_DNN(cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn.handle, x, y, convolution, w,
+                                                                        kMost, &count, found));
       weight_gradient = best(found, count);
     }
   }
@@ -148,17 +149,17 @@ Launch make_convolution(Device& device, const Call& call) {
     const std::lock_guard lock{dnn.turn};
     BENCHMARK_CHECK_DNN(cudnnSetStream(dnn.handle, stream));
     if (p.pass == Pass::Forward) {
-      BENCHMARK_CHECK_DNN(cudnnConvolutionForward(dnn.handle, &one, p.x, input.take(p.of_x), p.w, input.take(p.of_w),
-                                                  p.convolution, p.forward, space, p.workspace, &zero, p.y,
-                                                  output.take(p.of_y)));
+      BENCHMARK_CHECK_DNN(cudnnConvolutionForward(dnn.handle, &one, p.x, input.take(p.of_x), p.w,
+                                                  input.take(p.of_w), p.convolution, p.forward, space,
+                                                  p.workspace, &zero, p.y, output.take(p.of_y)));
     } else if (p.pass == Pass::DataGradient) {
       BENCHMARK_CHECK_DNN(cudnnConvolutionBackwardData(dnn.handle, &one, p.w, input.take(p.of_w), p.y,
-                                                       input.take(p.of_y), p.convolution, p.data_gradient, space,
-                                                       p.workspace, &zero, p.x, output.take(p.of_x)));
+                                                       input.take(p.of_y), p.convolution, p.data_gradient,
+                                                       space, p.workspace, &zero, p.x, output.take(p.of_x)));
     } else {
-      BENCHMARK_CHECK_DNN(cudnnConvolutionBackwardFilter(dnn.handle, &one, p.x, input.take(p.of_x), p.y,
-                                                         input.take(p.of_y), p.convolution, p.weight_gradient, space,
-                                                         p.workspace, &zero, p.w, output.take(p.of_w)));
+      BENCHMARK_CHECK_DNN(cudnnConvolutionBackwardFilter(
+          dnn.handle, &one, p.x, input.take(p.of_x), p.y, input.take(p.of_y), p.convolution,
+          p.weight_gradient, space, p.workspace, &zero, p.w, output.take(p.of_w)));
     }
   };
 }

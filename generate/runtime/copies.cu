@@ -61,7 +61,8 @@ Launch make_copy(Device& device, const Call& call) {
     };
   }
   return [=, &output](cudaStream_t stream) {
-    BENCHMARK_CHECK(cudaMemcpyAsync(host->address(), output.take(bytes), count, cudaMemcpyDeviceToHost, stream));
+    BENCHMARK_CHECK(
+        cudaMemcpyAsync(host->address(), output.take(bytes), count, cudaMemcpyDeviceToHost, stream));
   };
 }
 

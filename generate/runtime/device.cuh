@@ -51,8 +51,8 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
   std::apply(
       [&](auto&... value) {
         void* addresses[] = {static_cast<void*>(&value)...};
-        BENCHMARK_CHECK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.blocks, dim3{grid.threads},
-                                         addresses, grid.shared, stream));
+        BENCHMARK_CHECK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.blocks,
+                                         dim3{grid.threads}, addresses, grid.shared, stream));
       },
       values);
 }
@@ -111,7 +111,8 @@ class Device {
   [[nodiscard]] Arena& input(const std::string& type) { return inputs_[type == "tf32" ? "fp32" : type]; }
   [[nodiscard]] Arena& output() { return output_; }
 
-  /// Memory that stays, e.g. a table of embeddings: of random numbers of @p type, or of zeros if that is empty.
+  /// Memory that stays, e.g. a table of embeddings: of random numbers of @p type, or of zeros if that is
+  /// empty.
   [[nodiscard]] Memory& keep(std::int64_t bytes, const std::string& type);
 
   /// A handle of a library, made once: `device.library<CublasLt>()`.

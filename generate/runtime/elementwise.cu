@@ -75,14 +75,15 @@ Launch stream(Device& device, const std::string& type, Passes passes) {
 
 }  // namespace
 
-Launch make_streaming(Device& device, const std::string& type, std::int64_t elements, double reads, double writes,
-                      double flops) {
+Launch make_streaming(Device& device, const std::string& type, std::int64_t elements, double reads,
+                      double writes, double flops) {
   std::string kept = type;
   if (type != "fp32" && type != "tf32" && type != "fp16" && type != "bf16") {
     elements = (elements * bytes_of_type(type) + 3) / 4;  // as many bytes in words of 32 bits
     kept = "fp32";
   }
   elements = std::max<std::int64_t>(elements, 1);
+  writes = std::max(writes, 1e-6);  // what is never written would not be read either
   const Passes passes{.elements = elements,
                       .stride = elements,
                       .reads = static_cast<int>(std::ceil(reads)),

@@ -13,10 +13,11 @@ namespace benchmark {
 [[nodiscard]] Launch make_product(Device& device, const Call& call);
 [[nodiscard]] Launch make_convolution(Device& device, const Call& call);
 [[nodiscard]] Launch make_copy(Device& device, const Call& call);
-[[nodiscard]] Launch make_elementwise(Device& device, const Call& call);  ///< also optimizers and concatenation
+[[nodiscard]] Launch make_elementwise(Device& device,
+                                      const Call& call);           ///< also optimizers and concatenation
 [[nodiscard]] Launch make_rows(Device& device, const Call& call);  ///< sums, softmax, layer and batch norm
 [[nodiscard]] Launch make_movement(Device& device, const Call& call);  ///< transposes, gathers, scatters
-[[nodiscard]] Launch make_look_up(Device& device, const Call& call);   ///< of embeddings, forward and backward
+[[nodiscard]] Launch make_look_up(Device& device, const Call& call);  ///< of embeddings, forward and backward
 
 /// Holds the GPU for a time.
 /// @param reads whether it reads memory as fast as it can all the while
@@ -30,7 +31,7 @@ namespace benchmark {
 
 /// Reads @p reads tensors of @p elements elements and writes @p writes: for shapes that no kernel of a family
 /// takes.
-[[nodiscard]] Launch make_streaming(Device& device, const std::string& type, std::int64_t elements, double reads,
-                                    double writes, double flops);
+[[nodiscard]] Launch make_streaming(Device& device, const std::string& type, std::int64_t elements,
+                                    double reads, double writes, double flops);
 
 }  // namespace benchmark

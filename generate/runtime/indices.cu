@@ -16,11 +16,11 @@ std::int64_t zipf_rank(double zipf, double rows, double uniform) {
   const double from = 0.5;
   const double to = rows + 0.5;
   const double power = 1 - zipf;
-  const double x = std::abs(power) < 1e-9
-                       ? from * std::pow(to / from, uniform)
-                       : std::pow(std::pow(from, power) +
-                                      uniform * (std::pow(to, power) - std::pow(from, power)),
-                                  1 / power);
+  const double x =
+      std::abs(power) < 1e-9
+          ? from * std::pow(to / from, uniform)
+          : std::pow(std::pow(from, power) + uniform * (std::pow(to, power) - std::pow(from, power)),
+                     1 / power);
   return static_cast<std::int64_t>(x + 0.5) - 1;
 }
 
@@ -50,7 +50,8 @@ std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t look_ups, 
   const double zipf = field(table, "zipf", 0);
   const double skew = field(table, "index_skew", 0) * 0.69314718055994531;
   const auto repeats = std::max<std::int64_t>(std::llround(field(table, "index_duplication", 1)), 1);
-  const double distinct = std::clamp(std::floor(static_cast<double>(look_ups) / std::max(reuse, 1.0)), 1.0, rows);
+  const double distinct =
+      std::clamp(std::floor(static_cast<double>(look_ups) / std::max(reuse, 1.0)), 1.0, rows);
   const auto whole = static_cast<std::uint64_t>(rows);
   std::vector<std::int64_t> drawn;
   drawn.reserve(static_cast<std::size_t>(look_ups));

@@ -1,7 +1,8 @@
 #pragma once
 
 /// @file
-/// Rows that look-ups take: by the popularity of the rows, as Lockstep's index model says (ops/kernels/index_model).
+/// Rows that look-ups take: by the popularity of the rows, as Lockstep's index model says
+/// (ops/kernels/index_model).
 
 #include <cstdint>
 #include <vector>
@@ -26,10 +27,12 @@ class RandomNumbers {
 ///
 ///   reuse_factor given  as many different rows, each as often
 ///   zipf above 0        P(r-th row) ~ r^-zipf
-///   else                popularity exp(s z), z normal, s = index_skew ln 2: a draw by popularity is a z of mean s
+///   else                popularity exp(s z), z normal, s = index_skew ln 2: a draw by popularity is a z of
+///   mean s
 ///
-/// Each draw comes `index_duplication` times; `active_rows` of the rows take part; neighbours in popularity lie
-/// apart in memory.
-[[nodiscard]] std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t look_ups, RandomNumbers& random);
+/// Each draw comes `index_duplication` times; `active_rows` of the rows take part; neighbours in popularity
+/// lie apart in memory.
+[[nodiscard]] std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t look_ups,
+                                                  RandomNumbers& random);
 
 }  // namespace benchmark

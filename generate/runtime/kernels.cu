@@ -32,8 +32,8 @@ Launch make_call(Device& device, const Call& call) {
 
 /// Families whose kernels are bound by memory: what stands for one of them reads all the while.
 bool is_bound_by_memory(const std::string& family) {
-  for (const char* word : {"pointwise", "elementwise", "element-wise", "reduc", "copy", "copies", "concat", "memset",
-                           "optimizer", "norm", "softmax", "embedding"}) {
+  for (const char* word : {"pointwise", "elementwise", "element-wise", "reduc", "copy", "copies", "concat",
+                           "memset", "optimizer", "norm", "softmax", "embedding"}) {
     if (family.find(word) != std::string::npos) {
       return true;
     }

@@ -20,8 +20,8 @@ constexpr int kGroup = 32;  // threads that share a row
 
 /// What kernels know of a table; look-ups of bag b are [first + b * pooling, first + (b + 1) * pooling).
 struct TableOnGpu {
-  std::int64_t first_row;  ///< among the rows of all tables
-  std::int64_t weights;    ///< its first element among all weights
+  std::int64_t first_row;                                ///< among the rows of all tables
+  std::int64_t weights;                                  ///< its first element among all weights
   std::int64_t first_look_up, pooling, columns, pooled;  ///< pooled: where its results begin
 };
 
@@ -122,10 +122,12 @@ Tables tables_of(Device& device, const Call& call) {
       const auto found = fields.find(name);
       return found == fields.end() ? otherwise : found->second;
     };
-    const auto pooling = std::max<std::int64_t>(static_cast<std::int64_t>(number("pooling_factor", 1) + 0.5), 1);
+    const auto pooling =
+        std::max<std::int64_t>(static_cast<std::int64_t>(number("pooling_factor", 1) + 0.5), 1);
     const auto columns = static_cast<std::int64_t>(number("dimension", 0));
     const std::vector<std::int64_t> drawn = draw_rows(fields, pooling * made.lookups.batch, random);
-    tables.push_back({made.rows, made.elements, static_cast<std::int64_t>(rows.size()), pooling, columns, made.pooled});
+    tables.push_back(
+        {made.rows, made.elements, static_cast<std::int64_t>(rows.size()), pooling, columns, made.pooled});
     rows.insert(rows.end(), drawn.begin(), drawn.end());
     made.rows += static_cast<std::int64_t>(number("rows", 1));
     made.elements += static_cast<std::int64_t>(number("rows", 1)) * columns;
@@ -175,7 +177,8 @@ Launch backward(Device& device, const Tables& t) {
     std::size_t bytes = needed;
     sort(workspace.as<void>(), bytes, stream);
     launch(update_rows<T>, grid_of(count * kGroup), stream, t.weights->as<T>(), state.as<float>(),
-           t.results->as<float>(), sorted_keys.as<std::int64_t>(), sorted_values.as<std::int32_t>(), t.lookups);
+           t.results->as<float>(), sorted_keys.as<std::int64_t>(), sorted_values.as<std::int32_t>(),
+           t.lookups);
   };
 }
 

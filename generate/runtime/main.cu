@@ -1,6 +1,7 @@
 /// @file
-/// Runs the operation table beside it: `benchmark [--steps N] [--host recorded|none] [--one-process] [--annotate]`.
-/// One process a rank; the number of a process comes from its launcher (torchrun, mpirun, Slurm, run.sh).
+/// Runs the operation table beside it: `benchmark [--steps N] [--host recorded|none] [--one-process]
+/// [--annotate]`. One process a rank; the number of a process comes from its launcher (torchrun, mpirun,
+/// Slurm, run.sh).
 
 #include <algorithm>
 #include <cstdlib>
@@ -94,7 +95,8 @@ void expect_cores(const Table& table, std::size_t local_ranks, bool oversubscrib
   }
 }
 
-void run(const Table& table, std::uint32_t rank, int device, Rendezvous& rendezvous, const Arguments& arguments) {
+void run(const Table& table, std::uint32_t rank, int device, Rendezvous& rendezvous,
+         const Arguments& arguments) {
   RunOptions options;
   options.steps = arguments.steps > 0 ? arguments.steps : table.steps;
   options.warm_up = arguments.warm_up;
@@ -133,9 +135,10 @@ void run_all_here(const Table& table, const Arguments& arguments) {
 void run_here(const Table& table, const Arguments& arguments) {
   const int rank = variable({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
   const int count = variable({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}, 1);
-  const int local = variable({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, rank);
-  const int local_count =
-      variable({"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}, count);
+  const int local =
+      variable({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, rank);
+  const int local_count = variable(
+      {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}, count);
   if (count != static_cast<int>(table.ranks.size())) {
     refuse(std::to_string(table.ranks.size()) + " ranks are needed, and " + std::to_string(count) +
            " processes run: ./run.sh starts them, or --one-process");

@@ -55,7 +55,8 @@ __global__ void pick_rows(const T* in, T* out, float* sums, const std::int64_t* 
 
 /// The triangle below the diagonal of [n, n] matrices, one behind the other; backward zeros elsewhere.
 template <class T>
-__global__ void triangle(const T* in, T* out, std::int64_t batch, std::int64_t n, bool diagonal, bool backward) {
+__global__ void triangle(const T* in, T* out, std::int64_t batch, std::int64_t n, bool diagonal,
+                         bool backward) {
   const std::int64_t i = thread_index();
   if (i >= batch * n * n) {
     return;
@@ -95,7 +96,8 @@ Launch transposition(Device& device, const Call& call, const std::string& type, 
   if (batch > kMostLayers || blocks_for(rows, kTile) > kMostLayers) {
     return make_streaming(device, type, batch * rows * columns, 1, 1, 0);
   }
-  const Grid grid{dim3{blocks_for(columns, kTile), blocks_for(rows, kTile), static_cast<unsigned>(batch)}, kThreads};
+  const Grid grid{dim3{blocks_for(columns, kTile), blocks_for(rows, kTile), static_cast<unsigned>(batch)},
+                  kThreads};
   return [=](cudaStream_t stream) {
     launch(transpose<T>, grid, stream, reinterpret_cast<const T*>(o.input->take(o.bytes)),
            reinterpret_cast<T*>(o.output->take(o.bytes)), rows, columns);
@@ -109,7 +111,8 @@ Launch selection(Device& device, const Call& call) {
   const std::int64_t columns = call.integer("columns");
   const bool is_backward = call.integer("direction") == 1;
   RandomNumbers random{device.seed()};
-  const std::vector<std::int64_t> drawn = draw_rows({{"rows", static_cast<double>(table_rows)}}, picks, random);
+  const std::vector<std::int64_t> drawn =
+      draw_rows({{"rows", static_cast<double>(table_rows)}}, picks, random);
   Memory& rows = device.keep(picks * 8, "");
   BENCHMARK_CHECK(cudaMemcpy(rows.as<void>(), drawn.data(), drawn.size() * 8, cudaMemcpyHostToDevice));
   const auto size = static_cast<std::int64_t>(sizeof(T));

@@ -8,12 +8,14 @@ struct Communicators::Communicator {};
 
 std::vector<CollectiveUse> collectives_of(const Table& table, std::uint32_t rank) {
   for (const Collective& call : table.programs.at(table.ranks.at(rank).program).collectives) {
-    fail("this program was written for a table without collectives, and it has " + call.kind, "operations.txt");
+    fail("this program was written for a table without collectives, and it has " + call.kind,
+         "operations.txt");
   }
   return {};
 }
 
-Communicators::Communicators(Device& device, const Table& /*table*/, std::uint32_t rank, Rendezvous& rendezvous)
+Communicators::Communicators(Device& device, const Table& /*table*/, std::uint32_t rank,
+                             Rendezvous& rendezvous)
     : device_{device}, rank_{rank}, rendezvous_{rendezvous} {}
 Communicators::~Communicators() = default;
 

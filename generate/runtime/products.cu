@@ -94,8 +94,8 @@ class Plan {
     const std::int64_t apart = rows * columns;
     BENCHMARK_CHECK_BLAS(
         cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
-    BENCHMARK_CHECK_BLAS(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart,
-                                                          sizeof apart));
+    BENCHMARK_CHECK_BLAS(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                          &apart, sizeof apart));
     return made;
   }
 
@@ -106,8 +106,8 @@ class Plan {
     BENCHMARK_CHECK_BLAS(cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
     int found = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(blas.handle, operation, b, a, c, c, preference, 1,
-                                                                 &chosen, &found);
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(blas.handle, operation, b, a, c, c, preference, 1, &chosen, &found);
     static_cast<void>(cublasLtMatmulPreferenceDestroy(preference));
     BENCHMARK_CHECK_BLAS(status);
     if (found == 0) {

@@ -55,7 +55,8 @@ class Log {
 
 class RankRun {
  public:
-  RankRun(const Table& table, std::uint32_t rank, int device, Rendezvous& rendezvous, const RunOptions& options)
+  RankRun(const Table& table, std::uint32_t rank, int device, Rendezvous& rendezvous,
+          const RunOptions& options)
       : rank_{table.ranks.at(rank)},
         program_{table.programs.at(rank_.program)},
         groups_{table.groups},

@@ -23,11 +23,11 @@ struct RunOptions {
 
 /// What was measured of one rank. Times in seconds.
 struct Measured {
-  std::vector<double> steps;             ///< from the end of the step before, on the GPU
-  std::vector<double> host_steps;        ///< likewise of the first host thread
-  double host_late = 0;                  ///< a step's host time that calls took longer than recorded
-  double launch = 0;                     ///< host time of a launch of an empty kernel, median
-  std::int64_t memory = 0;               ///< bytes of the device that are taken
+  std::vector<double> steps;       ///< from the end of the step before, on the GPU
+  std::vector<double> host_steps;  ///< likewise of the first host thread
+  double host_late = 0;            ///< a step's host time that calls took longer than recorded
+  double launch = 0;               ///< host time of a launch of an empty kernel, median
+  std::int64_t memory = 0;         ///< bytes of the device that are taken
   std::string gpu;
   struct Family {
     std::uint64_t launches = 0;  ///< in a step

@@ -51,11 +51,12 @@ std::string to_json(const Measured& m, std::uint32_t rank) {
   out.precision(9);
   const Interval step = interval_of(m.steps);
   out << "{\n  \"rank\": " << rank << ",\n  \"gpu\": \"" << escaped(m.gpu) << "\",\n";
-  out << "  \"step_s\": " << step.median << ",\n  \"step_low_s\": " << step.low << ",\n  \"step_high_s\": " << step.high
-      << ",\n  \"steps_s\": ";
+  out << "  \"step_s\": " << step.median << ",\n  \"step_low_s\": " << step.low
+      << ",\n  \"step_high_s\": " << step.high << ",\n  \"steps_s\": ";
   write_list(out, m.steps);
-  out << ",\n  \"host_step_s\": " << interval_of(m.host_steps).median << ",\n  \"host_late_s\": " << m.host_late
-      << ",\n  \"launch_s\": " << m.launch << ",\n  \"memory_bytes\": " << m.memory << ",\n  \"families\": {";
+  out << ",\n  \"host_step_s\": " << interval_of(m.host_steps).median
+      << ",\n  \"host_late_s\": " << m.host_late << ",\n  \"launch_s\": " << m.launch
+      << ",\n  \"memory_bytes\": " << m.memory << ",\n  \"families\": {";
   const char* separator = "";
   for (const auto& [name, family] : m.families) {
     out << separator << "\n    \"" << escaped(name) << "\": {\"launches\": " << family.launches

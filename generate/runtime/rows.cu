@@ -95,8 +95,8 @@ Launch layer_norm(const Matrix& m, bool is_backward) {
   Grid grid{dim3{blocks_for(m.rows, Threads::kRows)}, kThreads};
   if (is_backward) {
     return [=](cudaStream_t stream) {
-      launch(lockstep::layer_norm_backward<T, Threads>, grid, stream, read<T>(m, m.bytes), read<T>(m, m.bytes),
-             read<T>(m, weights), written<T>(m, m.bytes), m.rows, m.columns);
+      launch(lockstep::layer_norm_backward<T, Threads>, grid, stream, read<T>(m, m.bytes),
+             read<T>(m, m.bytes), read<T>(m, weights), written<T>(m, m.bytes), m.rows, m.columns);
     };
   }
   grid.shared = static_cast<std::size_t>(Threads::kRows * m.columns) * sizeof(float);
@@ -157,7 +157,8 @@ struct ChannelLayout {
 
 /// A block a channel: its mean and spread, then, if @p scales, every element scaled. With @p dy the gradient.
 template <class T>
-__global__ void batch_norm(const T* x, const T* dy, T* y, float* statistics, ChannelLayout layout, bool scales) {
+__global__ void batch_norm(const T* x, const T* dy, T* y, float* statistics, ChannelLayout layout,
+                           bool scales) {
   const std::int64_t channel = blockIdx.x;
   const std::int64_t count = layout.batch * layout.pixels;
   float sum = 0;
@@ -200,6 +201,11 @@ Launch batch_norm(Device& device, const Call& call) {
 }  // namespace
 
 Launch make_rows(Device& device, const Call& call) {
+  const bool is_whole =
+      call.type == "int32" || call.type == "int64" || call.type == "uint8" || call.type == "bool";
+  if (call.work == "reduction" && is_whole) {
+    return make_streaming(device, call.type, call.integer("rows", 1) * call.integer("columns"), 1, 0, 1);
+  }
   return with_element(call.type, [&]<class T>(T) {
     return call.work == "reduction"    ? sum<T>(device, call)
            : call.work == "softmax"    ? softmax<T>(device, call)

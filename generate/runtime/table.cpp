@@ -58,7 +58,8 @@ class Line {
 
   std::uint32_t index_in(std::string_view text, const char* what, double bound = kMostOfAKind) const {
     const double value = number_in(text, what);
-    if (!(value >= 0) || !(value < bound) || value != static_cast<double>(static_cast<std::uint32_t>(value))) {
+    if (!(value >= 0) || !(value < bound) ||
+        value != static_cast<double>(static_cast<std::uint32_t>(value))) {
       fail(std::string{what} + " is a whole number from 0 to " +
            std::to_string(static_cast<std::int64_t>(bound) - 1) + ", not '" + std::string{text} + "'");
     }
@@ -316,7 +317,8 @@ class Reader {
     const auto all_below = [](const std::vector<std::uint32_t>& list, std::size_t bound) {
       return std::all_of(list.begin(), list.end(), [&](std::uint32_t index) { return index < bound; });
     };
-    expect(all_below(rank.kernel_slots, program.kernels.size()), "a slot of a rank holds a kernel that is not there");
+    expect(all_below(rank.kernel_slots, program.kernels.size()),
+           "a slot of a rank holds a kernel that is not there");
     expect(all_below(rank.collective_slots, program.collectives.size()),
            "a slot of a rank holds a collective that is not there");
     for (const Collective& call : program.collectives) {
@@ -324,17 +326,18 @@ class Reader {
     }
     for (const Thread& thread : program.threads) {
       for (const Instruction& i : thread.instructions) {
-        const std::size_t bound = i.op == Opcode::Launch
-                                      ? (i.per_rank ? rank.kernel_slots.size() : program.kernels.size())
-                                  : i.op == Opcode::Collective
-                                      ? (i.per_rank ? rank.collective_slots.size() : program.collectives.size())
-                                  : i.op == Opcode::Record || i.op == Opcode::StreamWait || i.op == Opcode::WaitEvent
-                                      ? program.events
-                                  : i.op == Opcode::Post || i.op == Opcode::Await ? program.flags
-                                                                                  : i.operand + 1ULL;
+        const std::size_t bound =
+            i.op == Opcode::Launch ? (i.per_rank ? rank.kernel_slots.size() : program.kernels.size())
+            : i.op == Opcode::Collective
+                ? (i.per_rank ? rank.collective_slots.size() : program.collectives.size())
+            : i.op == Opcode::Record || i.op == Opcode::StreamWait || i.op == Opcode::WaitEvent
+                ? program.events
+            : i.op == Opcode::Post || i.op == Opcode::Await ? program.flags
+                                                            : i.operand + 1ULL;
         expect(i.operand < bound, "'" + opcode_names()[static_cast<std::size_t>(i.op)] + "' of " +
                                       std::to_string(i.operand) + ", and there are " + std::to_string(bound));
-        expect(i.stream < std::max<std::size_t>(program.streams.size(), 1), "an instruction of a stream that is not there");
+        expect(i.stream < std::max<std::size_t>(program.streams.size(), 1),
+               "an instruction of a stream that is not there");
       }
     }
   }
@@ -351,9 +354,9 @@ double Call::number(const std::string& field, double otherwise) const {
 }
 
 const std::vector<std::string>& opcode_names() {
-  static const std::vector<std::string> names{"host",        "open",       "close",       "launch", "collective",
-                                              "record",      "stream_wait", "wait_event", "wait_stream",
-                                              "wait_device", "post",       "await",       "lag"};
+  static const std::vector<std::string> names{
+      "host",       "open",        "close",       "launch", "collective", "record", "stream_wait",
+      "wait_event", "wait_stream", "wait_device", "post",   "await",      "lag"};
   return names;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// The operation table (`operations.txt`): all that the program does, as text that people can read. Lockstep reads
-/// it with the same code to simulate what it has written.
+/// The operation table (`operations.txt`): all that the program does, as text that people can read. Lockstep
+/// reads it with the same code to simulate what it has written.
 
 #include <cstdint>
 #include <istream>
@@ -34,18 +34,18 @@ struct Call {
 
 /// What one launch does.
 struct Kernel {
-  std::string backend;            ///< library, own, operator, busy, part (of the launch before), skipped
-  bool recorded = false;          ///< the source says its time; else a model does
-  double seconds = 0;             ///< expected
-  double bytes = 0, flops = 0;    ///< of its calls
+  std::string backend;          ///< library, own, operator, busy, part (of the launch before), skipped
+  bool recorded = false;        ///< the source says its time; else a model does
+  double seconds = 0;           ///< expected
+  double bytes = 0, flops = 0;  ///< of its calls
   std::string family, name;
   std::vector<Call> calls;
 };
 
 struct Collective {
   std::string kind, type;
-  std::uint32_t group = 0;         ///< index into Program::groups
-  double bytes = 0;                ///< as nccl-tests count them
+  std::uint32_t group = 0;  ///< index into Program::groups
+  double bytes = 0;         ///< as nccl-tests count them
   int peer = 0;
   bool batched = false;
   int sm_limit = 0;                ///< 0: none
@@ -55,7 +55,19 @@ struct Collective {
 };
 
 enum class Opcode : std::uint8_t {
-  Host, Open, Close, Launch, Collective, Record, StreamWait, WaitEvent, WaitStream, WaitDevice, Post, Await, Lag
+  Host,
+  Open,
+  Close,
+  Launch,
+  Collective,
+  Record,
+  StreamWait,
+  WaitEvent,
+  WaitStream,
+  WaitDevice,
+  Post,
+  Await,
+  Lag
 };
 
 struct Instruction {

@@ -1,7 +1,7 @@
 #include "calibration/measure/families/elementwise.cuh"
 
-#include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/families/families.cuh"
+#include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/kernels/launch_size.cuh"
 
 namespace lockstep {

@@ -1,6 +1,6 @@
-#include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/families/embedding.cuh"
 #include "calibration/measure/families/embedding_groups.cuh"
+#include "calibration/measure/kernels/element_types.cuh"
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/families/embedding.cuh"
 #include "calibration/measure/families/embedding_groups.cuh"
+#include "calibration/measure/kernels/element_types.cuh"
 
 namespace lockstep {
 namespace {

@@ -38,8 +38,8 @@ inline __global__ void copy_array(float4* __restrict__ a, const float4* __restri
   }
 }
 
-inline __global__ void triad(float4* __restrict__ a, const float4* __restrict__ b, const float4* __restrict__ c,
-                      std::int64_t count) {
+inline __global__ void triad(float4* __restrict__ a, const float4* __restrict__ b,
+                             const float4* __restrict__ c, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
 #pragma unroll 4
   for (std::int64_t i = thread_index(); i < count; i += stride) {

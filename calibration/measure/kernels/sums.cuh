@@ -47,7 +47,8 @@ __global__ void sum_rows(const T* x, float* sums, std::int64_t columns) {
   }
 }
 
-/// A block takes 32 columns of up to kRowsOfASum rows, a warp a row at a time, and adds its sums to what is there.
+/// A block takes 32 columns of up to kRowsOfASum rows, a warp a row at a time, and adds its sums to what is
+/// there.
 inline constexpr std::int64_t kRowsOfASum = 256;
 template <class T>
 __global__ void sum_columns(const T* x, float* sums, std::int64_t rows, std::int64_t columns) {

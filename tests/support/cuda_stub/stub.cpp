@@ -1,14 +1,14 @@
 /// @file
-/// The device of the stub: streams are queues that a virtual clock goes through. What meets must meet alike, and
-/// what never meets ends the program with exit code 3.
+/// The device of the stub: streams are queues that a virtual clock goes through. What meets must meet alike,
+/// and what never meets ends the program with exit code 3.
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cstdint>
 #include <deque>
 #include <list>
 #include <map>
@@ -174,9 +174,11 @@ void tell_streams() {
       continue;
     }
     const Work& work = stream->queue.front();
-    std::fprintf(stderr, "a stream of rank %d waits for %s", stream->device, work.kind == Work::kWait ? "an event " : "");
+    std::fprintf(stderr, "a stream of rank %d waits for %s", stream->device,
+                 work.kind == Work::kWait ? "an event " : "");
     for (const Meeting* const meeting : work.meetings) {
-      std::fprintf(stderr, "[%s, %s: %d of %d] ", meeting->name.c_str(), meeting->what.c_str(), meeting->arrived, meeting->needed);
+      std::fprintf(stderr, "[%s, %s: %d of %d] ", meeting->name.c_str(), meeting->what.c_str(),
+                   meeting->arrived, meeting->needed);
     }
     std::fprintf(stderr, "with %zu behind it\n", stream->queue.size() - 1);
   }
@@ -299,14 +301,18 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   std::unique_lock lock{device_mutex};
   StubStream& waited = stream_of(stream);
-  wait_for(lock, [&] { return waited.queue.empty(); }, "a stream");
+  wait_for(
+      lock, [&] { return waited.queue.empty(); }, "a stream");
   host_time = std::max(host_time, waited.time);
   return 0;
 }
 cudaError_t cudaDeviceSynchronize() {
   std::unique_lock lock{device_mutex};
-  const auto is_over = [](const StubStream* stream) { return stream->device != current_device || stream->queue.empty(); };
-  wait_for(lock, [&] { return std::all_of(streams.begin(), streams.end(), is_over); }, "its device");
+  const auto is_over = [](const StubStream* stream) {
+    return stream->device != current_device || stream->queue.empty();
+  };
+  wait_for(
+      lock, [&] { return std::all_of(streams.begin(), streams.end(), is_over); }, "its device");
   return 0;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -330,7 +336,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   std::unique_lock lock{device_mutex};
   const std::uint64_t version = event->issued;
-  wait_for(lock, [&] { return event->done >= version; }, "an event");
+  wait_for(
+      lock, [&] { return event->done >= version; }, "an event");
   host_time = std::max(host_time, event->time);
   return 0;
 }
@@ -351,7 +358,8 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t compute, cudaDataType) {
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t compute,
+                                        cudaDataType) {
   *made = new StubMatmul{compute};
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -359,8 +367,9 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t made) {
   delete made;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t made, cublasLtMatmulDescAttributes_t attribute,
-                                              const void* value, std::size_t) {
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t made,
+                                              cublasLtMatmulDescAttributes_t attribute, const void* value,
+                                              std::size_t) {
   made->operations[attribute] = *static_cast<const cublasOperation_t*>(value);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -388,14 +397,15 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) 
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
-                                                    const void*, std::size_t) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t, const void*,
+                                                    std::size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t*,
-                                              int* count) {
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulHeuristicResult_t*, int* count) {
   *count = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -403,7 +413,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               cublasLtMatrixLayout_t a, const void*, cublasLtMatrixLayout_t b, const void*,
                               const void*, cublasLtMatrixLayout_t c, void*, cublasLtMatrixLayout_t,
                               const cublasLtMatmulAlgo_t*, void*, std::size_t, cudaStream_t stream) {
-  // By columns: C[c.rows, c.columns] = op(a) op(b). In the row-major words of the table m = c.columns, n = c.rows.
+  // By columns: C[c.rows, c.columns] = op(a) op(b). In the row-major words of the table m = c.columns, n =
+  // c.rows.
   const bool a_transposed = operation->operations[0] == CUBLAS_OP_T;
   const bool b_transposed = operation->operations[1] == CUBLAS_OP_T;
   const std::uint64_t inner = a_transposed ? a->rows : a->columns;
@@ -419,7 +430,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
 void stub_convolution(cudnnHandle_t handle, int pass, const StubTensor& x, const StubTensor& w,
                       const StubConvolution& c) {
   std::string text = "convolution";
-  for (const int size : {pass, x.n, x.c, x.h, x.w, w.n, w.h, w.w, c.stride, c.padding_height, c.padding_width}) {
+  for (const int size :
+       {pass, x.n, x.c, x.h, x.w, w.n, w.h, w.w, c.stride, c.padding_height, c.padding_width}) {
     text += " " + std::to_string(size);
   }
   put_kernel(handle->stream, text);
@@ -460,8 +472,8 @@ void put_meeting(cudaStream_t stream, Meeting* meeting) {
 }
 
 /// The meeting of this name, which all that come must call alike.
-void meet(ncclComm_t communicator, const std::string& who, const std::string& what, int needed, cudaStream_t stream,
-          const char* part = "") {
+void meet(ncclComm_t communicator, const std::string& who, const std::string& what, int needed,
+          cudaStream_t stream, const char* part = "") {
   const std::string key = who + "#" + std::to_string(communicator->calls[who + part]++);
   Meeting*& meeting = communicator->group->open[key];
   if (meeting == nullptr) {
@@ -472,8 +484,8 @@ void meet(ncclComm_t communicator, const std::string& who, const std::string& wh
   put_meeting(stream, meeting);
 }
 
-ncclResult_t collective(const char* kind, std::size_t count, ncclDataType_t type, int root, ncclComm_t communicator,
-                        cudaStream_t stream) {
+ncclResult_t collective(const char* kind, std::size_t count, ncclDataType_t type, int root,
+                        ncclComm_t communicator, cudaStream_t stream) {
   const std::lock_guard lock{device_mutex};
   const std::string text = std::string{kind} + " " + std::to_string(count * bytes_of(type)) + " " +
                            std::to_string(communicator->size) + " " + std::to_string(root);
@@ -488,12 +500,13 @@ ncclResult_t message(bool sends, std::size_t count, ncclDataType_t type, int pee
   const int from = sends ? communicator->rank : peer;
   const int to = sends ? peer : communicator->rank;
   const std::string bytes = std::to_string(count * bytes_of(type));
-  note(std::string{"nccl "} + (sends ? "send " : "receive ") + bytes + " " + std::to_string(communicator->size) +
-       " " + std::to_string(peer));
+  note(std::string{"nccl "} + (sends ? "send " : "receive ") + bytes + " " +
+       std::to_string(communicator->size) + " " + std::to_string(peer));
   if (peer < 0 || peer >= communicator->size) {
     give_up("a message to a rank that is not in the communicator");
   }
-  meet(communicator, std::to_string(from) + ">" + std::to_string(to), bytes, 2, stream, sends ? "sends" : "receives");
+  meet(communicator, std::to_string(from) + ">" + std::to_string(to), bytes, 2, stream,
+       sends ? "sends" : "receives");
   return ncclSuccess;
 }
 
@@ -536,8 +549,8 @@ ncclResult_t ncclAllReduce(const void*, void*, std::size_t count, ncclDataType_t
                            ncclComm_t communicator, cudaStream_t stream) {
   return collective("all_reduce", count, type, 0, communicator, stream);
 }
-ncclResult_t ncclAllGather(const void*, void*, std::size_t count, ncclDataType_t type, ncclComm_t communicator,
-                           cudaStream_t stream) {
+ncclResult_t ncclAllGather(const void*, void*, std::size_t count, ncclDataType_t type,
+                           ncclComm_t communicator, cudaStream_t stream) {
   return collective("all_gather", count, type, 0, communicator, stream);
 }
 ncclResult_t ncclReduceScatter(const void*, void*, std::size_t count, ncclDataType_t type, ncclRedOp_t,

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <sstream>
 
@@ -21,8 +21,9 @@ namespace {
 /// Two ranks that multiply, attend to tokens and add up gradients; the names are nobody else's.
 Benchmark small_benchmark() {
   HostOverheads host;
-  for (const RuntimeCall call : {RuntimeCall::LaunchKernel, RuntimeCall::LaunchCollective, RuntimeCall::EventRecord,
-                                 RuntimeCall::StreamWaitEvent, RuntimeCall::Synchronize}) {
+  for (const RuntimeCall call :
+       {RuntimeCall::LaunchKernel, RuntimeCall::LaunchCollective, RuntimeCall::EventRecord,
+        RuntimeCall::StreamWaitEvent, RuntimeCall::Synchronize}) {
     host.runtime_calls[call] = Seconds{4e-6};
   }
   ProgramBuilder rank{host};
@@ -102,7 +103,10 @@ TEST(OperationTable, SaysWhichLineIsWrong) {
   EXPECT_EQ(line_of("lockstep-benchmark 1\nprogram\nthread main\nlaunch 0 0 0\n"), 4);
   EXPECT_EQ(line_of("lockstep-benchmark 1\nprogram\nthread main\nlaunch 300 0 0 0\n"), 4);
   // A launch of kernel 5, of which there is none, is found when the rank that runs it is known.
-  EXPECT_NE(line_of("lockstep-benchmark 1\nprogram\nstream s\nevents 0 -\nthread main\nlaunch 0 5 0 0\nrank 0 - - -\n"), 0);
+  EXPECT_NE(
+      line_of(
+          "lockstep-benchmark 1\nprogram\nstream s\nevents 0 -\nthread main\nlaunch 0 5 0 0\nrank 0 - - -\n"),
+      0);
 }
 
 TEST(Coverage, AddsUpToAHundredPercent) {
@@ -167,10 +171,12 @@ TEST(Obfuscation, LeavesNoNameOfTheSource) {
     all += file.content;
   }
   all += manifest_json(table_of(hidden, {}), coverage_of(hidden), {});
-  for (const char* name : {"my_gemm", "my_attention", "compute_lane", "talk_lane", "first_half", "second_half", "everybody", "reading"}) {
+  for (const char* name : {"my_gemm", "my_attention", "compute_lane", "talk_lane", "first_half",
+                           "second_half", "everybody", "reading"}) {
     EXPECT_THAT(all, ::testing::Not(::testing::HasSubstr(name)));
   }
-  EXPECT_EQ(totals_of(table_of(hidden, {})).kernel_flops, totals_of(table_of(small_benchmark(), {})).kernel_flops);
+  EXPECT_EQ(totals_of(table_of(hidden, {})).kernel_flops,
+            totals_of(table_of(small_benchmark(), {})).kernel_flops);
 }
 
 TEST(ProgramFiles, AreTheSameBytesForASeed) {

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 #include "generate/coverage.hpp"
 #include "generate/manifest.hpp"
@@ -38,7 +38,8 @@ double step_of_program(const Benchmark& benchmark, const ProgramFile& machine) {
   const TemporaryFolder folder;
   std::ofstream{folder.path() / machine.name} << machine.content;
   std::ofstream{folder.path() / kOperationTable} << to_text(table_of(benchmark, {}));
-  const PlacedJob placed = place(job_of(read_operation_table(folder.path() / kOperationTable)), folder.path());
+  const PlacedJob placed =
+      place(job_of(read_operation_table(folder.path() / kOperationTable)), folder.path());
   return placed.machine->simulate(placed.job).mean_step().in_base_units();
 }
 
@@ -111,9 +112,16 @@ TEST_F(RecordedSource, KernelsAreReproducedByWhatTheyDo) {
   const auto share = [](const std::string& trace, const std::vector<Override>& overrides) {
     return coverage_of(open_source({{trace}, overrides, Target::Cuda}).benchmark).reproduced();
   };
-  EXPECT_GT(share((traces() / "dlrm_8xv100/kineto").string(), execution_traces(traces() / "dlrm_8xv100/pytorch_et", "dlrm")), 0.95);
-  EXPECT_GT(share((traces() / "vgg13_h100/profiler_vgg13-iter41.json.gz").string(), execution_traces(traces() / "vgg13_h100", "graph")), 0.95);
-  EXPECT_GT(share((traces() / "resnet50_v100_loader_in_process/worker0.1623143089861.pt.trace.json.gz").string(), {}), 0.95);
+  EXPECT_GT(share((traces() / "dlrm_8xv100/kineto").string(),
+                  execution_traces(traces() / "dlrm_8xv100/pytorch_et", "dlrm")),
+            0.95);
+  EXPECT_GT(share((traces() / "vgg13_h100/profiler_vgg13-iter41.json.gz").string(),
+                  execution_traces(traces() / "vgg13_h100", "graph")),
+            0.95);
+  EXPECT_GT(
+      share((traces() / "resnet50_v100_loader_in_process/worker0.1623143089861.pt.trace.json.gz").string(),
+            {}),
+      0.95);
 }
 
 }  // namespace

@@ -32,9 +32,11 @@ std::vector<KernelCall> one_of_each() {
       {"f", DataType::FP32, TriangularIndex{8, 9, true, Direction::Backward}},
       {"g", DataType::FP32, Softmax{4, 5, Direction::Backward, true, {3, 2, 1}, 2048, true, true}},
       {"h", DataType::FP32, LayerNorm{4, 5, LayerNorm::Part::ParameterGradient, {3, 2, 1}, 40, true}},
-      {"i", DataType::FP16, FlashAttention{2, 3, 4, 5, 6, false, true, Direction::Backward, FlashVersion::CuDnn, true}},
+      {"i", DataType::FP16,
+       FlashAttention{2, 3, 4, 5, 6, false, true, Direction::Backward, FlashVersion::CuDnn, true}},
       {"j", DataType::FP16,
-       EmbeddingBags{16, {table, table}, Direction::Backward, Optimizer::RowWiseAdagrad, DataType::BF16, true, true}},
+       EmbeddingBags{
+           16, {table, table}, Direction::Backward, Optimizer::RowWiseAdagrad, DataType::BF16, true, true}},
       {"k", DataType::FP32, EmbeddingCacheInsert{16, {table}}},
       {"l", DataType::FP32, IndexSelect{10, 11, 12, Direction::Backward, true}},
       {"m", DataType::FP32, OptimizerUpdate{Optimizer::BertAdam, 100, 3, 4, 3, 12}},
@@ -60,8 +62,9 @@ TEST(WorkText, UsualSizesAreNotSaid) {
   const benchmark::Call call = call_of({"sgemm", DataType::FP32, Gemm{1, 8, 9, 10}});
   EXPECT_EQ(call.work, "gemm");
   EXPECT_EQ(call.type, "fp32");
-  EXPECT_THAT(call.fields, ::testing::UnorderedElementsAre(::testing::Pair("m", 8.0), ::testing::Pair("n", 9.0),
-                                                         ::testing::Pair("k", 10.0)));
+  EXPECT_THAT(call.fields,
+              ::testing::UnorderedElementsAre(::testing::Pair("m", 8.0), ::testing::Pair("n", 9.0),
+                                              ::testing::Pair("k", 10.0)));
 }
 
 TEST(WorkText, SizesThatThereAreNotAreRefused) {
@@ -77,7 +80,8 @@ TEST(WorkSize, OperandsCountOnce) {
   const WorkSize gemm = size_of({"", DataType::FP16, Gemm{2, 3, 5, 4}});
   EXPECT_DOUBLE_EQ(gemm.bytes, 2 * 2 * (3 * 4 + 4 * 5 + 3 * 5));
   EXPECT_DOUBLE_EQ(gemm.flops, 2 * 2 * 3 * 5 * 4);
-  // 6 x 6 pixels, 3 x 3 filters, padding 1, stride 1: 6 x 6 results of 2 channels, each 3 * 3 * 4 multiply-adds.
+  // 6 x 6 pixels, 3 x 3 filters, padding 1, stride 1: 6 x 6 results of 2 channels, each 3 * 3 * 4
+  // multiply-adds.
   const WorkSize convolution = size_of({"", DataType::FP32, Convolution{1, 4, 2, 6, 6, 3, 3, 1, 1, 1}});
   EXPECT_DOUBLE_EQ(convolution.flops, 2.0 * 36 * 2 * 36);
   EXPECT_DOUBLE_EQ(convolution.bytes, 4.0 * (4 * 36 + 4 * 2 * 9 + 2 * 36));
