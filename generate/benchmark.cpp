@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <variant>
 
 #include "generate/work_text.hpp"
 #include "sim/compiled_program.hpp"
+#include "traces/replay/operator_arguments.hpp"
 #include "traces/replay/predicted_kernels.hpp"
+#include "traces/replay/shaped_operator.hpp"
 
 namespace lockstep::generate {
 namespace {
@@ -37,7 +40,7 @@ struct ChooseCuda {
   Backend operator()(const Pointwise& work) const {
     return own_if(work.elements > 0 && work.sector_window == 0);
   }
-  Backend operator()(const Reduction& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const Reduction& /*unused*/) const { return own_if(type != DataType::FP8); }
   Backend operator()(const Concat& /*unused*/) const { return Backend::Own; }
   Backend operator()(const Transpose& /*unused*/) const { return Backend::Own; }
   Backend operator()(const TriangularIndex& /*unused*/) const { return own_if(is_floating()); }
@@ -91,6 +94,39 @@ struct WorkContent {
   bool is_part = false;
 };
 
+/// Of a kernel that no model knows: it streams what its operator was called with, and writes a tensor as
+/// large as the largest. None where shapes or the type were not recorded, or no memory is so fast: then it
+/// used a part.
+std::optional<KernelCall> streamed_operands(const replay::RankRecording& rank, std::uint32_t work) {
+  constexpr double kFastestMemory = 4e12;  // B/s; an H200 reaches 4.8e12 by its data sheet
+  const std::uint32_t op = replay::operator_with_shapes(rank, rank.links.call_of_work[work]);
+  if (op == replay::kNone) {
+    return std::nullopt;
+  }
+  const replay::OperatorArguments called = replay::arguments_of(rank.trace, rank.trace.operators[op]);
+  const DataType type = called.type().value_or(DataType::FP32);
+  double all = 0, largest = 0;
+  const auto add = [&](const replay::Dims& shape) {
+    all += replay::elements_of(shape);
+    largest = std::max(largest, replay::elements_of(shape));
+  };
+  for (const replay::OperatorArgument& argument : called.arguments) {
+    if (argument.shape) {
+      add(*argument.shape);
+    }
+    std::ranges::for_each(argument.shapes, add);
+  }
+  const kineto::Work& recorded = rank.trace.work[work];
+  const double bytes = lockstep::size_of(type).in_base_units() * (all + largest);
+  if (!(largest >= 1) || bytes > kFastestMemory * 1e-9 * static_cast<double>(recorded.duration())) {
+    return std::nullopt;
+  }
+  Pointwise streams;
+  streams.elements = static_cast<std::int64_t>(largest);
+  streams.reads = all / largest;
+  return KernelCall{rank.trace.names.text(recorded.name), type, streams};
+}
+
 /// An operator's calls are those of its kernels where there are as many; else its longest kernel has them
 /// all.
 std::vector<WorkContent> contents_of(const replay::RankRecording& rank) {
@@ -108,6 +144,15 @@ std::vector<WorkContent> contents_of(const replay::RankRecording& rank) {
         content.calls = modelled.calls;
       } else {
         content.is_part = true;
+      }
+    }
+  }
+  for (std::uint32_t work = 0; work < contents.size(); ++work) {
+    WorkContent& content = contents[work];
+    const bool is_kernel = rank.trace.work[work].kind == kineto::WorkKind::Kernel;
+    if (is_kernel && content.calls.empty() && !content.is_part && !rank.families.communicates(work)) {
+      if (auto streamed = streamed_operands(rank, work)) {
+        content.calls = {*std::move(streamed)};
       }
     }
   }

@@ -35,7 +35,7 @@ constexpr auto kWorkSources = std::to_array<WorkSource>({
     {"transpose", "make_movement", "movements.cu"},
     {"index_select", "make_movement", "movements.cu"},
     {"triangular_index", "make_movement", "movements.cu"},
-    {"embedding_bags", "make_look_up", "lookups.cu"},
+    {"embedding_bags", "make_look_up", "look_ups.cu"},
 });
 
 std::string_view embedded(std::string_view path) {
@@ -218,9 +218,9 @@ std::vector<ProgramFile> program_files(const benchmark::Table& table, Target tar
 }
 
 bool is_of_program(const std::string& name) {
-  constexpr auto kOthers = std::to_array<std::string_view>(
-      {kOperationTable, "CMakeLists.txt", "run.sh", "families.inc", "README.md", "benchmark.json",
-       "machine.yaml", "recorded_machine.yaml", "benchmark.py"});
+  constexpr auto kOthers = std::to_array<std::string_view>({kOperationTable, "CMakeLists.txt", "run.sh",
+                                                            "families.inc", "benchmark.json", "machine.yaml",
+                                                            "recorded_machine.yaml", "benchmark.py"});
   return std::ranges::find(kOthers, name) != kOthers.end() ||
          std::ranges::any_of(embedded_sources(), [&](const EmbeddedSource& source) {
            return source.path.substr(source.path.rfind('/') + 1) == name;

@@ -78,16 +78,16 @@ struct Sizes {
   WorkSize operator()(const EmbeddingBags& b) const {
     WorkSize sum;
     for (const EmbeddingTable& table : b.tables) {
-      const double lookups = real(b.batch) * table.pooling_factor;
+      const double look_ups = real(b.batch) * table.pooling_factor;
       const double dimension = real(table.dimension);
       const double pooled =
           real(b.batch) * dimension * (b.pooled ? lockstep::size_of(*b.pooled).in_base_units() : e);
-      const double rows =
-          table.reuse_factor > 0 ? lookups / table.reuse_factor : distinct_rows(index_model(table), lookups);
+      const double rows = table.reuse_factor > 0 ? look_ups / table.reuse_factor
+                                                 : distinct_rows(index_model(table), look_ups);
       const double moved =
-          b.direction == Direction::Forward ? lookups * dimension * e : 2 * rows * dimension * e;
-      sum.bytes += moved + pooled + lookups * kIndexBytes;
-      sum.flops += lookups * dimension;
+          b.direction == Direction::Forward ? look_ups * dimension * e : 2 * rows * dimension * e;
+      sum.bytes += moved + pooled + look_ups * kIndexBytes;
+      sum.flops += look_ups * dimension;
     }
     return sum;
   }

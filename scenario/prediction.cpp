@@ -86,8 +86,6 @@ SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& o
   return simulation.run(timeline.sink, timeline.ranks);
 }
 
-}  // namespace
-
 SimulationResult predict(const ResolvedScenario& resolved, TimelineSink* timeline,
                          std::optional<EngineMode> engine) {
   TimelineRequest everything{timeline, std::vector<std::uint32_t>(resolved.job.ranks.size())};

@@ -9,6 +9,7 @@
 
 #include "base/yaml_reader.hpp"
 #include "scenario/machine_defaults.hpp"
+#include "ops/gpu/gpu_access.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/kineto/recorded_steps.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "base/error.hpp"
 #include "base/yaml_reader.hpp"
-#include "ops/gpu/gpu_access.hpp"
 #include "scenario/machine_defaults.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/kineto/recorded_steps.hpp"

@@ -21,6 +21,7 @@
 #include "generate/score.hpp"
 #include "generate/selection.hpp"
 #include "generate/source.hpp"
+#include "traces/chrome_trace.hpp"
 
 namespace lockstep {
 namespace {
@@ -113,8 +114,22 @@ int generate_program(const GenerateOptions& options) {
   return 0;
 }
 
-int check_program(const std::string& name) {
-  const std::filesystem::path folder{name};
+/// The mean step, and the timeline where a file for it is named.
+double simulated_step(const PlacedJob& placed, const std::string& timeline) {
+  if (timeline.empty()) {
+    return step_of(*placed.machine, placed.job);
+  }
+  ChromeTraceOptions options;
+  options.path = timeline;
+  ChromeTraceWriter writer{placed.job, placed.machine->fabric().vertices(), options};
+  const double step = placed.machine->simulate(placed.job, &writer).mean_step().in_base_units();
+  writer.finish();
+  return step;
+}
+
+int check_program(const GenerateOptions& given) {
+  const std::filesystem::path folder{given.check};
+  check_outputs({given.timeline});
   check_is_one_result(folder, is_of_program);
   const Totals source = read_source_totals(folder / kManifestOfProgram);
   const benchmark::Table table = read_operation_table(folder / kOperationTable);
@@ -125,7 +140,7 @@ int check_program(const std::string& name) {
     throw InputError{{(folder / kOperationTable).string()}, problem.what()};
   }
   Totals program = totals_of(table);
-  program.step_seconds = step_of(*placed.machine, placed.job);
+  program.step_seconds = simulated_step(placed, given.timeline);
   fmt::print("{:<22} {:>16} {:>16} {:>9}\n", "a step, all ranks", "source", "program", "off by");
   const auto row = [](const char* what, double of_source, double of_program) {
     fmt::print("{:<22} {:>16.10g} {:>16.10g} {:>8.3f}%\n", what, of_source, of_program,
@@ -152,7 +167,7 @@ int generate_command(const GenerateOptions& options) {
     return 0;
   }
   if (!options.check.empty()) {
-    return check_program(options.check);
+    return check_program(options);
   }
   if (options.sources.empty()) {
     throw std::invalid_argument{"generate: a scenario or traces to make a program of, or --check FOLDER"};
@@ -213,6 +228,8 @@ void add_generate_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--score", options->score, "compare what the program in this folder measured");
   command->add_option("--measured", options->measured, "with --score: file or folder of what was measured");
   command->add_option("--check", options->check, "simulate the program in this folder");
+  command->add_option("--timeline", options->timeline,
+                      "with --check: file for the simulated timeline, for Perfetto");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
       options->overrides = overrides_of(*assignments);

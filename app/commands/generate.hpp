@@ -26,6 +26,7 @@ struct GenerateOptions {
   int steps = 20;
   std::uint32_t seed = 1;
   std::string check;     ///< folder of a program that is simulated; empty: one is generated
+  std::string timeline;  ///< with check: file for the simulated timeline; empty: none
   std::string score;     ///< folder of a program that was run; empty: likewise
   std::string measured;  ///< with score: file or folder of what was measured; empty: the program's folder
 };

@@ -83,6 +83,7 @@ Launch make_streaming(Device& device, const std::string& type, std::int64_t elem
     kept = "fp32";
   }
   elements = std::max<std::int64_t>(elements, 1);
+  writes = std::max(writes, 1e-6);  // what is never written would not be read either
   const Passes passes{.elements = elements,
                       .stride = elements,
                       .reads = static_cast<int>(std::ceil(reads)),

@@ -43,7 +43,7 @@ double RandomNumbers::normal() {
   return radius * std::cos(6.28318530717958648 * uniform());
 }
 
-std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t lookups, RandomNumbers& random) {
+std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t look_ups, RandomNumbers& random) {
   const double rows = std::max(field(table, "rows", 1), 1.0);
   const double active = std::clamp(std::floor(rows * field(table, "active_rows", 1)), 1.0, rows);
   const double reuse = field(table, "reuse_factor", 0);
@@ -51,12 +51,12 @@ std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t lookups, R
   const double skew = field(table, "index_skew", 0) * 0.69314718055994531;
   const auto repeats = std::max<std::int64_t>(std::llround(field(table, "index_duplication", 1)), 1);
   const double distinct =
-      std::clamp(std::floor(static_cast<double>(lookups) / std::max(reuse, 1.0)), 1.0, rows);
+      std::clamp(std::floor(static_cast<double>(look_ups) / std::max(reuse, 1.0)), 1.0, rows);
   const auto whole = static_cast<std::uint64_t>(rows);
   std::vector<std::int64_t> drawn;
-  drawn.reserve(static_cast<std::size_t>(lookups));
+  drawn.reserve(static_cast<std::size_t>(look_ups));
   std::int64_t next = 0;
-  while (static_cast<std::int64_t>(drawn.size()) < lookups) {
+  while (static_cast<std::int64_t>(drawn.size()) < look_ups) {
     double rank = 0;
     if (reuse > 0) {
       rank = static_cast<double>(next++ % static_cast<std::int64_t>(distinct));
@@ -68,7 +68,7 @@ std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t lookups, R
     const auto number = static_cast<std::uint64_t>(std::clamp(rank, 0.0, rows - 1));
     // An odd multiplier spreads neighbours; what it maps onto one another is one in `rows`.
     const auto row = static_cast<std::int64_t>(number * 0x9e3779b1U % whole);
-    for (std::int64_t i = 0; i < repeats && static_cast<std::int64_t>(drawn.size()) < lookups; ++i) {
+    for (std::int64_t i = 0; i < repeats && static_cast<std::int64_t>(drawn.size()) < look_ups; ++i) {
       drawn.push_back(row);
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// Rows that lookups take: by the popularity of the rows, as Lockstep's index model says
+/// Rows that look-ups take: by the popularity of the rows, as Lockstep's index model says
 /// (ops/kernels/index_model).
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class RandomNumbers {
   std::uint64_t state_;
 };
 
-/// Rows of @p table that so many lookups take, one after the other, each from 0 to below its `rows`.
+/// Rows of @p table that so many look-ups take, one after the other, each from 0 to below its `rows`.
 ///
 ///   reuse_factor given  as many different rows, each as often
 ///   zipf above 0        P(r-th row) ~ r^-zipf
@@ -32,7 +32,7 @@ class RandomNumbers {
 ///
 /// Each draw comes `index_duplication` times; `active_rows` of the rows take part; neighbours in popularity
 /// lie apart in memory.
-[[nodiscard]] std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t lookups,
+[[nodiscard]] std::vector<std::int64_t> draw_rows(const Fields& table, std::int64_t look_ups,
                                                   RandomNumbers& random);
 
 }  // namespace benchmark

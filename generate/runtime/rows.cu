@@ -201,6 +201,11 @@ Launch batch_norm(Device& device, const Call& call) {
 }  // namespace
 
 Launch make_rows(Device& device, const Call& call) {
+  const bool is_whole =
+      call.type == "int32" || call.type == "int64" || call.type == "uint8" || call.type == "bool";
+  if (call.work == "reduction" && is_whole) {
+    return make_streaming(device, call.type, call.integer("rows", 1) * call.integer("columns"), 1, 0, 1);
+  }
   return with_element(call.type, [&]<class T>(T) {
     return call.work == "reduction"    ? sum<T>(device, call)
            : call.work == "softmax"    ? softmax<T>(device, call)

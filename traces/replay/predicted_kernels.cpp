@@ -10,6 +10,7 @@
 
 #include "ops/kernel_model.hpp"
 #include "traces/replay/embedding_work.hpp"
+#include "traces/replay/shaped_operator.hpp"
 
 namespace lockstep::replay {
 namespace {
@@ -44,15 +45,6 @@ std::optional<ModelledWork> moved_bytes(const kineto::RecordedTrace& trace, std:
   return ModelledWork{is_to || is_from ? "copies to and from the host" : "copies on the GPU",
                       {{"memcpy", DataType::UINT8, copy}},
                       {index}};
-}
-
-/// The innermost operator around a call that says shapes; kNone: there is none.
-std::uint32_t operator_with_shapes(const RankRecording& rank, std::uint32_t call) {
-  std::uint32_t op = call == kNone ? kNone : rank.links.operator_of_call[call];
-  while (op != kNone && rank.trace.operators[op].input_dims == 0) {
-    op = rank.links.parent[op];
-  }
-  return op;
 }
 
 std::vector<bool> communicates(const RankRecording& rank) {

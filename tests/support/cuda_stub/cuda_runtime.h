@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// CUDA without a GPU, for tests: emitted programs compile with it as plain C++. Kernels are never run; what is put
-/// on streams is logged and advances a virtual clock (stub.cpp).
+/// CUDA without a GPU, for tests: emitted programs compile with it as plain C++. Kernels are never run; what
+/// is put on streams is logged and advances a virtual clock (stub.cpp).
 
 #include <cmath>
 #include <cstddef>
@@ -27,10 +27,18 @@ inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 inline void __syncthreads() {}
 inline void __syncwarp() {}
-inline float __shfl_xor_sync(unsigned, float x, int, int = 32) { return x; }
-inline float __expf(float x) { return std::exp(x); }
-inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
-inline float atomicAdd(float* place, float x) { return *place += x; }
+inline float __shfl_xor_sync(unsigned, float x, int, int = 32) {
+  return x;
+}
+inline float __expf(float x) {
+  return std::exp(x);
+}
+inline float rsqrtf(float x) {
+  return 1 / std::sqrt(x);
+}
+inline float atomicAdd(float* place, float x) {
+  return *place += x;
+}
 template <class T>
 T min(T a, T b) {
   return b < a ? b : a;
@@ -60,7 +68,8 @@ cudaError_t cudaFreeHost(void* address);
 cudaError_t cudaMemset(void* address, int value, std::size_t bytes);
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemsetAsync(void* address, int value, std::size_t bytes, cudaStream_t stream);
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                              cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);

@@ -37,67 +37,89 @@ using cudnnConvolutionBwdFilterAlgoPerf_t = StubPerformance<cudnnConvolutionBwdF
 void stub_convolution(cudnnHandle_t handle, int pass, const StubTensor& x, const StubTensor& w,
                       const StubConvolution& convolution);
 
-inline const char* cudnnGetErrorString(cudnnStatus_t) { return "stub"; }
-inline cudnnStatus_t cudnnCreate(cudnnHandle_t* made) { return *made = new StubDnn, CUDNN_STATUS_SUCCESS; }
-inline cudnnStatus_t cudnnDestroy(cudnnHandle_t made) { return delete made, CUDNN_STATUS_SUCCESS; }
-inline cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) { return handle->stream = stream, CUDNN_STATUS_SUCCESS; }
-inline cudnnStatus_t cudnnCreateTensorDescriptor(StubTensor** made) { return *made = new StubTensor{}, CUDNN_STATUS_SUCCESS; }
-inline cudnnStatus_t cudnnDestroyTensorDescriptor(StubTensor* made) { return delete made, CUDNN_STATUS_SUCCESS; }
-inline cudnnStatus_t cudnnCreateFilterDescriptor(StubTensor** made) { return *made = new StubTensor{}, CUDNN_STATUS_SUCCESS; }
-inline cudnnStatus_t cudnnDestroyFilterDescriptor(StubTensor* made) { return delete made, CUDNN_STATUS_SUCCESS; }
+inline const char* cudnnGetErrorString(cudnnStatus_t) {
+  return "stub";
+}
+inline cudnnStatus_t cudnnCreate(cudnnHandle_t* made) {
+  return *made = new StubDnn, CUDNN_STATUS_SUCCESS;
+}
+inline cudnnStatus_t cudnnDestroy(cudnnHandle_t made) {
+  return delete made, CUDNN_STATUS_SUCCESS;
+}
+inline cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  return handle->stream = stream, CUDNN_STATUS_SUCCESS;
+}
+inline cudnnStatus_t cudnnCreateTensorDescriptor(StubTensor** made) {
+  return *made = new StubTensor{}, CUDNN_STATUS_SUCCESS;
+}
+inline cudnnStatus_t cudnnDestroyTensorDescriptor(StubTensor* made) {
+  return delete made, CUDNN_STATUS_SUCCESS;
+}
+inline cudnnStatus_t cudnnCreateFilterDescriptor(StubTensor** made) {
+  return *made = new StubTensor{}, CUDNN_STATUS_SUCCESS;
+}
+inline cudnnStatus_t cudnnDestroyFilterDescriptor(StubTensor* made) {
+  return delete made, CUDNN_STATUS_SUCCESS;
+}
 inline cudnnStatus_t cudnnCreateConvolutionDescriptor(StubConvolution** made) {
   return *made = new StubConvolution{}, CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnDestroyConvolutionDescriptor(StubConvolution* made) { return delete made, CUDNN_STATUS_SUCCESS; }
-inline cudnnStatus_t cudnnSetTensor4dDescriptor(StubTensor* t, cudnnTensorFormat_t, cudnnDataType_t, int n, int c,
-                                                int h, int w) {
+inline cudnnStatus_t cudnnDestroyConvolutionDescriptor(StubConvolution* made) {
+  return delete made, CUDNN_STATUS_SUCCESS;
+}
+inline cudnnStatus_t cudnnSetTensor4dDescriptor(StubTensor* t, cudnnTensorFormat_t, cudnnDataType_t, int n,
+                                                int c, int h, int w) {
   return *t = {n, c, h, w}, CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnSetFilter4dDescriptor(StubTensor* t, cudnnDataType_t, cudnnTensorFormat_t, int k, int c,
-                                                int h, int w) {
+inline cudnnStatus_t cudnnSetFilter4dDescriptor(StubTensor* t, cudnnDataType_t, cudnnTensorFormat_t, int k,
+                                                int c, int h, int w) {
   return *t = {k, c, h, w}, CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnSetConvolution2dDescriptor(StubConvolution* made, int padding_height, int padding_width,
-                                                     int stride, int, int, int, cudnnConvolutionMode_t,
-                                                     cudnnDataType_t) {
+inline cudnnStatus_t cudnnSetConvolution2dDescriptor(StubConvolution* made, int padding_height,
+                                                     int padding_width, int stride, int, int, int,
+                                                     cudnnConvolutionMode_t, cudnnDataType_t) {
   return *made = {stride, padding_height, padding_width}, CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnSetConvolutionMathType(StubConvolution*, cudnnMathType_t) { return CUDNN_STATUS_SUCCESS; }
+inline cudnnStatus_t cudnnSetConvolutionMathType(StubConvolution*, cudnnMathType_t) {
+  return CUDNN_STATUS_SUCCESS;
+}
 template <class Performance>
 cudnnStatus_t stub_algorithm(int* count, Performance* found) {
   *count = 1;
   found[0] = {CUDNN_STATUS_SUCCESS, 1024, {}};
   return CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, StubTensor*, StubTensor*, StubConvolution*,
-                                                            StubTensor*, int, int* count,
+inline cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, StubTensor*, StubTensor*,
+                                                            StubConvolution*, StubTensor*, int, int* count,
                                                             cudnnConvolutionFwdAlgoPerf_t* found) {
   return stub_algorithm(count, found);
 }
 inline cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, StubTensor*, StubTensor*,
-                                                                 StubConvolution*, StubTensor*, int, int* count,
+                                                                 StubConvolution*, StubTensor*, int,
+                                                                 int* count,
                                                                  cudnnConvolutionBwdDataAlgoPerf_t* found) {
   return stub_algorithm(count, found);
 }
-inline cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t, StubTensor*, StubTensor*,
-                                                                   StubConvolution*, StubTensor*, int, int* count,
-                                                                   cudnnConvolutionBwdFilterAlgoPerf_t* found) {
+inline cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+    cudnnHandle_t, StubTensor*, StubTensor*, StubConvolution*, StubTensor*, int, int* count,
+    cudnnConvolutionBwdFilterAlgoPerf_t* found) {
   return stub_algorithm(count, found);
 }
-inline cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t h, const void*, StubTensor* x, const void*, StubTensor* w,
-                                             const void*, StubConvolution* c, cudnnConvolutionFwdAlgo_t, void*,
-                                             std::size_t, const void*, StubTensor*, void*) {
+inline cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t h, const void*, StubTensor* x, const void*,
+                                             StubTensor* w, const void*, StubConvolution* c,
+                                             cudnnConvolutionFwdAlgo_t, void*, std::size_t, const void*,
+                                             StubTensor*, void*) {
   return stub_convolution(h, 0, *x, *w, *c), CUDNN_STATUS_SUCCESS;
 }
 inline cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t h, const void*, StubTensor* w, const void*,
                                                   StubTensor*, const void*, StubConvolution* c,
-                                                  cudnnConvolutionBwdDataAlgo_t, void*, std::size_t, const void*,
-                                                  StubTensor* x, void*) {
+                                                  cudnnConvolutionBwdDataAlgo_t, void*, std::size_t,
+                                                  const void*, StubTensor* x, void*) {
   return stub_convolution(h, 1, *x, *w, *c), CUDNN_STATUS_SUCCESS;
 }
 inline cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t h, const void*, StubTensor* x, const void*,
                                                     StubTensor*, const void*, StubConvolution* c,
-                                                    cudnnConvolutionBwdFilterAlgo_t, void*, std::size_t, const void*,
-                                                    StubTensor* w, void*) {
+                                                    cudnnConvolutionBwdFilterAlgo_t, void*, std::size_t,
+                                                    const void*, StubTensor* w, void*) {
   return stub_convolution(h, 2, *x, *w, *c), CUDNN_STATUS_SUCCESS;
 }

@@ -307,7 +307,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return 0;
 }
 cudaError_t cudaDeviceSynchronize() {
-  return 0;  // of all streams of the process: ranks that share it would wait for each other
+  std::unique_lock lock{device_mutex};
+  const auto is_over = [](const StubStream* stream) {
+    return stream->device != current_device || stream->queue.empty();
+  };
+  wait_for(
+      lock, [&] { return std::all_of(streams.begin(), streams.end(), is_over); }, "its device");
+  return 0;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const std::lock_guard lock{device_mutex};
