@@ -1,16 +1,18 @@
 #include "app/answer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
-#include "app/figures.hpp"
-#include "app/memory_report.hpp"
-#include "app/trust.hpp"
 #include "ops/collectives/collective.hpp"
 #include "ops/workload/batch_loader.hpp"
 #include "ops/workload/parallel/host_optimizer.hpp"
+#include "scenario/figures.hpp"
+#include "scenario/memory_demand.hpp"
+#include "scenario/trust.hpp"
 
 namespace lockstep {
 namespace {
@@ -37,25 +39,25 @@ std::string list_head(const std::string& title) {
 
 constexpr double kOtherMean = 0.002;  // of a step: so far apart two means are told apart
 
-std::string time_lines(const Setting& setting, const SimulationResult& result) {
-  const std::size_t metered = result.metered.size(), ranks = setting.job.ranks.size();
-  const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+std::string time_lines(const ResolvedScenario& resolved, const SimulationResult& result) {
+  const std::size_t metered = result.metered.size(), ranks = resolved.job.ranks.size();
+  const double whole = total_seconds(result) / static_cast<double>(resolved.job.steps);
   const double step = result.mean_step().in_base_units();
   const std::string of_ranks = metered == ranks ? fmt::format("{} rank{}", metered, metered == 1 ? "" : "s")
                                                 : fmt::format("{} of {} ranks", metered, ranks);
   const std::string of_steps = std::abs(whole - step) <= kOtherMean * step
                                    ? ""
-                                   : fmt::format("; of {} steps with the first, {} each", setting.job.steps,
+                                   : fmt::format("; of {} steps with the first, {} each", resolved.job.steps,
                                                  to_string(Seconds{whole}));
   std::string text = list_head(fmt::format("where the time went (GPU, mean of {}{})", of_ranks, of_steps));
-  for (const TimeShare& share : time_shares(setting, result)) {
-    text += fmt::format("  {:<28}{:>12}  {:>5.1f} %{}\n", share.what, to_string(Seconds{share.seconds}),
+  for (const TimeShare& share : time_shares(resolved, result)) {
+    text += fmt::format("  {:<28}{:>12}  {:>5.1f} %{}\n", name_of(share), to_string(Seconds{share.seconds}),
                         100 * share.seconds / whole, bar(share.seconds / whole));
   }
   return text;
 }
 
-std::string path_lines(const Setting& setting, const SimulationResult& result) {
+std::string path_lines(const ResolvedScenario& resolved, const SimulationResult& result) {
   if (result.critical_path.empty()) {
     return list_head("critical path: not recorded for a job of this size");
   }
@@ -70,7 +72,7 @@ std::string path_lines(const Setting& setting, const SimulationResult& result) {
     rest -= share.seconds;
     text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  {} piece{}, {}{}\n", shortened(share.what, 39),
                         to_string(Seconds{share.seconds}), 100 * share.seconds / length, share.pieces,
-                        share.pieces == 1 ? "" : "s", name_of(provenance_of(setting, share)),
+                        share.pieces == 1 ? "" : "s", name_of(provenance_of(resolved, share)),
                         share.bottleneck.empty() ? "" : fmt::format(", bound by {}", share.bottleneck));
   }
   if (result.critical_path.size() > kLines) {
@@ -80,8 +82,8 @@ std::string path_lines(const Setting& setting, const SimulationResult& result) {
   return text;
 }
 
-std::string link_lines(const Setting& setting, const SimulationResult& result) {
-  const auto links = link_utilisation(setting, result);
+std::string link_lines(const ResolvedScenario& resolved, const SimulationResult& result) {
+  const auto links = link_utilisation(resolved, result);
   if (links.empty()) {
     return {};
   }
@@ -119,15 +121,15 @@ std::string gain_lines(const Sensitivity& sensitivity) {
   return text;
 }
 
-std::string memory_text(const Setting& setting) {
+std::string memory_text(const ResolvedScenario& resolved) {
   std::string text;
-  if (const auto fullest = fullest_rank(setting)) {
+  if (const auto fullest = fullest_rank(resolved)) {
     text += list_head(fmt::format("memory of rank {}: {} of {}{}", fullest->rank,
                                   to_string(fullest->memory.total()), to_string(fullest->capacity),
                                   fullest->is_tight() ? " (tight)" : "")) +
             memory_lines(fullest->memory, fullest->capacity);
   }
-  if (const auto fullest = fullest_host(setting)) {
+  if (const auto fullest = fullest_host(resolved)) {
     const bool is_known = fullest->capacity > Bytes{0};
     text +=
         list_head(fmt::format("memory of {}: {}{}", host_name(*fullest), to_string(fullest->memory.total()),
@@ -137,9 +139,9 @@ std::string memory_text(const Setting& setting) {
   return text;
 }
 
-std::string gpu_names(const Setting& setting) {
+std::string gpu_names(const ResolvedScenario& resolved) {
   std::string names;
-  for (const GpuSpec& gpu : setting.gpu_models) {
+  for (const GpuSpec& gpu : resolved.gpu_models) {
     names += (names.empty() ? "" : ", ") + gpu.name;
     if (const Provenance provenance = provenance_of(gpu); !is_own(provenance)) {
       names += fmt::format(" ({})", name_of(provenance));
@@ -149,23 +151,23 @@ std::string gpu_names(const Setting& setting) {
 }
 
 /// Which host stands in where the scenario names none, and GPUs whose kernels are not what their files say.
-std::string machine_remarks(const Setting& setting) {
+std::string machine_remarks(const ResolvedScenario& resolved) {
   std::string text;
-  if (!setting.scenario.host && !setting.scenario.trace) {
-    text += fmt::format("  host {} stands in ({})\n", setting.host.name,
-                        name_of(evidence_for(setting.host.provenance, "operators").is));
+  if (!resolved.scenario.host && !resolved.scenario.trace) {
+    text += fmt::format("  host {} stands in ({})\n", resolved.host.name,
+                        name_of(evidence_for(resolved.host.provenance, "operators").is));
   }
-  if (setting.placement.leaves_gpus()) {
-    text += fmt::format("  {} ranks on each node, which has {} GPUs\n", setting.placement.per_node,
-                        setting.placement.gpus_of_node);
+  if (resolved.placement.leaves_gpus()) {
+    text += fmt::format("  {} ranks on each node, which has {} GPUs\n", resolved.placement.per_node,
+                        resolved.placement.gpus_of_node);
   }
-  const TransformerPlanSpec& plan = setting.scenario.parallelism.transformer;
-  if (plan.offload != Offload::None && !plan.offload_threads && setting.job.ranks.size() > 1) {
+  const TransformerPlanSpec& plan = resolved.scenario.parallelism.transformer;
+  if (plan.offload != Offload::None && !plan.offload_threads && resolved.job.ranks.size() > 1) {
     text +=
         "  the optimizer on the host has a thread on each core; torchrun's ranks have one unless "
         "OMP_NUM_THREADS says more: 'offload_threads: 1'\n";
   }
-  for (const GpuSpec& gpu : setting.gpu_models) {
+  for (const GpuSpec& gpu : resolved.gpu_models) {
     if (!gpu.lent_because.empty()) {
       text += fmt::format("  {} is derived, since {}\n", gpu.name, gpu.lent_because);
     } else if (!gpu.silent_because.empty()) {
@@ -175,72 +177,27 @@ std::string machine_remarks(const Setting& setting) {
   return text;
 }
 
-constexpr double kRounding = 1e-12;  // of a step: what sums of times may be wrong by
-
-}  // namespace
-
-std::vector<TimeShare> time_shares(const Setting& setting, const SimulationResult& result) {
-  const double scale =
-      1 / (static_cast<double>(result.metered.size()) * static_cast<double>(setting.job.steps));
-  Activity sum;
-  double done = 0;
-  for (const MeteredRank& rank : result.metered) {
-    done += (total_seconds(result) - result.ranks[rank.rank].end) * scale;
-    sum.compute += rank.activity.compute * scale;
-    sum.copy += rank.activity.copy * scale;
-    for (std::size_t kind = 0; kind < Activity::kKinds; ++kind) {
-      sum.exposed_transfer[kind] += rank.activity.exposed_transfer[kind] * scale;
-      sum.exposed_waiting[kind] += rank.activity.exposed_waiting[kind] * scale;
-    }
+/// The meaning of a share of the step, as the beginning of a sentence.
+std::string verdict(const TimeShare& share, double percent) {
+  switch (share.part) {
+    case TimePart::Compute:
+      return fmt::format("compute-bound: kernels keep the GPU busy for {:.0f} % of the step", percent);
+    case TimePart::HostIdle:
+      return fmt::format("host-bound: the GPU waits for the CPU to launch work for {:.0f} % of the step",
+                         percent);
+    case TimePart::Done:
+      return fmt::format(
+          "imbalance: ranks have done their work and wait for the last ones for {:.0f} % of the step",
+          percent);
+    case TimePart::Waiting:
+      return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent,
+                         name_of(share));
+    case TimePart::Copies:
+      return fmt::format("copy-bound: copies between host and GPU take {:.0f} % of the step alone", percent);
+    case TimePart::Exposed:
+      break;
   }
-  std::vector<TimeShare> shares{{"compute", sum.compute}};
-  for (std::size_t kind = 0; kind < Activity::kKinds; ++kind) {
-    const std::string name = to_string(static_cast<CollectiveKind>(kind));
-    shares.push_back({"exposed " + name, sum.exposed_transfer[kind]});
-    shares.push_back({"waiting in " + name, sum.exposed_waiting[kind]});
-  }
-  shares.push_back({"copies", sum.copy});
-  const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
-  shares.push_back({"done before others", done});
-  shares.push_back({"host-bound idle", whole - done - sum.busy()});
-  std::erase_if(shares, [&](const TimeShare& share) { return share.seconds <= kRounding * whole; });
-  return shares;
-}
-
-std::vector<LinkUtilisation> link_utilisation(const Setting& setting, const SimulationResult& result) {
-  std::vector<LinkUtilisation> links;
-  for (const LinkUse& use : result.links) {
-    const Link& link = setting.fabric.links()[use.link];
-    links.push_back({link.name, use.bytes / static_cast<double>(setting.job.steps),
-                     use.bytes / (link.bandwidth.in_base_units() * total_seconds(result))});
-  }
-  std::stable_sort(links.begin(), links.end(),
-                   [](auto& a, auto& b) { return a.utilisation > b.utilisation; });
-  return links;
-}
-
-namespace {
-
-/// What a share of the step means, as the beginning of a sentence.
-std::string verdict(const std::string& what, double percent) {
-  if (what == "compute") {
-    return fmt::format("compute-bound: kernels keep the GPU busy for {:.0f} % of the step", percent);
-  }
-  if (what == "host-bound idle") {
-    return fmt::format("host-bound: the GPU waits for the CPU to launch work for {:.0f} % of the step",
-                       percent);
-  }
-  if (what == "done before others") {
-    return fmt::format(
-        "imbalance: ranks have done their work and wait for the last ones for {:.0f} % of the step", percent);
-  }
-  if (what.starts_with("waiting")) {
-    return fmt::format("imbalance: ranks spend {:.0f} % of the step {} for slower ones", percent, what);
-  }
-  if (what == "copies") {
-    return fmt::format("copy-bound: copies between host and GPU take {:.0f} % of the step alone", percent);
-  }
-  return fmt::format("communication-bound: {} takes {:.0f} % of the step", what, percent);
+  return fmt::format("communication-bound: {} takes {:.0f} % of the step", name_of(share), percent);
 }
 
 /// Shares of the critical path.
@@ -255,10 +212,10 @@ HostShares host_shares(const SimulationResult& result) {
   double length = 0;
   for (const CriticalShare& share : result.critical_path) {
     length += share.seconds;
-    if (share.part == PathPart::HostWork) {
-      const bool is_loader = share.what.ends_with(kPrepareBatch) || share.what.ends_with(kDataLoading);
+    if (share.part == PathPart::HostWork || share.part == PathPart::Silence) {
+      const bool is_loader = share.operation == kPrepareBatch || share.operation == kDataLoading;
       (is_loader ? shares.batches : shares.others) += share.seconds;
-      shares.optimizer += share.what.ends_with(kCpuAdam) ? share.seconds : 0;
+      shares.optimizer += share.operation == kCpuAdam ? share.seconds : 0;
     }
   }
   return length > 0 ? HostShares{shares.batches / length, shares.optimizer / length, shares.others / length}
@@ -290,13 +247,13 @@ PcieShares pcie_shares(const SimulationResult& result) {
 /// Empty: less than half of the critical path. Kernels that run beside transfers keep the GPU busy and pace
 /// nothing, and those that read host memory look busy while they wait for it.
 std::string pcie_verdict(const PcieShares& path, const TimeShare& largest, double whole) {
-  const double with_collectives = largest.what == "compute" ? path.to_host() + path.collectives : 0;
+  const double with_collectives = largest.part == TimePart::Compute ? path.to_host() + path.collectives : 0;
   if (std::max(path.to_host(), with_collectives) <= 0.5) {
     return {};
   }
-  const std::string rest =
-      fmt::format("{} takes {:.0f} % of the step", largest.what == "copies" ? "copying alone" : largest.what,
-                  100 * largest.seconds / whole);
+  const std::string rest = fmt::format("{} takes {:.0f} % of the step",
+                                       largest.part == TimePart::Copies ? "copying alone" : name_of(largest),
+                                       100 * largest.seconds / whole);
   if (path.to_host() <= 0.5) {
     return fmt::format(
         "PCIe-bound: {:.0f} % of the critical path is what crosses PCIe, {:.0f} % collectives; {}",
@@ -312,11 +269,11 @@ std::string pcie_verdict(const PcieShares& path, const TimeShare& largest, doubl
 
 }  // namespace
 
-std::string bottleneck(const Setting& setting, const SimulationResult& result) {
+std::string bottleneck(const ResolvedScenario& resolved, const SimulationResult& result) {
   constexpr double kWorthNaming = 20;  // percent
-  auto shares = time_shares(setting, result);
+  auto shares = time_shares(resolved, result);
   std::ranges::stable_sort(shares, std::ranges::greater{}, &TimeShare::seconds);
-  const double whole = total_seconds(result) / static_cast<double>(setting.job.steps);
+  const double whole = total_seconds(result) / static_cast<double>(resolved.job.steps);
   const HostShares host = host_shares(result);
   if (host.batches > 0.5) {
     return fmt::format("input-bound: the step waits for its batch, which takes {:.0f} % of the critical path",
@@ -326,59 +283,102 @@ std::string bottleneck(const Setting& setting, const SimulationResult& result) {
       !verdict.empty()) {
     return verdict;
   }
-  const bool waits_for_host = shares.front().what == "host-bound idle" || host.others > 0.5;
+  const bool waits_for_host = shares.front().part == TimePart::HostIdle || host.others > 0.5;
   if (waits_for_host && host.optimizer > host.others / 2) {
     return fmt::format(
         "host-bound: Adam on the CPU is {:.0f} % of the critical path; {} takes {:.0f} % of the step",
-        100 * host.optimizer, shares.front().what, 100 * shares.front().seconds / whole);
+        100 * host.optimizer, name_of(shares.front()), 100 * shares.front().seconds / whole);
   }
-  if (host.others > 0.5 && shares.front().what != "host-bound idle") {  // kernels run while it goes on
+  if (host.others > 0.5 && shares.front().part != TimePart::HostIdle) {  // kernels run while it goes on
     return fmt::format(
         "host-bound: {:.0f} % of the critical path is work of the CPU; {} takes {:.0f} % of the step",
-        100 * host.others, shares.front().what, 100 * shares.front().seconds / whole);
+        100 * host.others, name_of(shares.front()), 100 * shares.front().seconds / whole);
   }
-  std::string sentence = verdict(shares.front().what, 100 * shares.front().seconds / whole);
+  std::string sentence = verdict(shares.front(), 100 * shares.front().seconds / whole);
   if (shares.size() > 1 && 100 * shares[1].seconds / whole >= kWorthNaming) {
-    sentence += fmt::format("; next, {} with {:.0f} %", shares[1].what, 100 * shares[1].seconds / whole);
+    sentence += fmt::format("; next, {} with {:.0f} %", name_of(shares[1]), 100 * shares[1].seconds / whole);
   }
   return sentence;
+}
+
+std::string name_of(const TimeShare& share) {
+  switch (share.part) {
+    case TimePart::Compute:
+      return "compute";
+    case TimePart::Exposed:
+      return "exposed " + std::string{to_string(share.collective)};
+    case TimePart::Waiting:
+      return "waiting in " + std::string{to_string(share.collective)};
+    case TimePart::Copies:
+      return "copies";
+    case TimePart::Done:
+      return "done before others";
+    case TimePart::HostIdle:
+      break;
+  }
+  return "host-bound idle";
 }
 
 std::string plural(std::size_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+std::string trust_lines(const StepBand& band) {
+  constexpr std::size_t kFamilies = 4;  // named in a line
+  std::string text = "\nwhat it rests on\n";
+  for (const auto& [provenance, name] : names_of(Provenance{})) {
+    const auto number = static_cast<std::size_t>(provenance);
+    const double seconds = band.by_provenance[number];
+    if (seconds <= 0) {
+      continue;
+    }
+    std::vector<FamilyBand> families = band.families;
+    std::erase_if(families, [&](const FamilyBand& family) { return family.by_provenance[number] <= 0; });
+    std::ranges::stable_sort(families, std::ranges::greater{},
+                             [&](const FamilyBand& family) { return family.by_provenance[number]; });
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(kFamilies, families.size()); ++i) {
+      names.push_back(families[i].family);
+    }
+    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  {}{}\n", name, to_string(Seconds{seconds}),
+                        100 * seconds / band.seconds, fmt::join(names, ", "),
+                        families.size() > kFamilies ? ", ..." : "");
+  }
+  return text;
+}
+
 namespace {
 
 /// What was run, and how long it takes.
-std::string headline(const Setting& setting, const SimulationResult& result, const StepBand& band) {
-  const Figures figures = figures_of(setting, result);
+std::string headline(const ResolvedScenario& resolved, const SimulationResult& result, const StepBand& band) {
+  const Figures figures = figures_of(resolved, result);
   const Seconds step = result.mean_step();
-  const std::string ranks = plural(setting.job.ranks.size(), "rank") + " on " + gpu_names(setting);
-  if (const auto& trace = setting.scenario.trace) {
+  const std::string ranks = plural(resolved.job.ranks.size(), "rank") + " on " + gpu_names(resolved);
+  if (const auto& trace = resolved.scenario.trace) {
     return fmt::format("  {}, {} of trace {}\n{}\nrun time     {}{}\n", ranks,
-                       plural(static_cast<std::size_t>(setting.job.steps), "run"), trace->chakra,
-                       machine_remarks(setting), step,
+                       plural(static_cast<std::size_t>(resolved.job.steps), "run"), trace->chakra,
+                       machine_remarks(resolved), step,
                        band.relative >= 0.005 ? fmt::format("  (+- {:.0f} %)", 100 * band.relative) : "");
   }
-  const auto batch = setting.scenario.workload->global_batch;
-  return fmt::format("  {}, {} steps of {} samples\n{}\n", ranks, setting.job.steps, batch,
-                     machine_remarks(setting)) +
+  const auto batch = resolved.scenario.workload->global_batch;
+  return fmt::format("  {}, {} steps of {} samples\n{}\n", ranks, resolved.job.steps, batch,
+                     machine_remarks(resolved)) +
          fmt::format("step time    {}  (+- {:.0f} %), {:.4g} samples/s\n", step, 100 * band.relative,
                      *figures.samples_per_s);
 }
 
 }  // namespace
 
-std::string answer(const Setting& setting, const SimulationResult& result, const Sensitivity& sensitivity) {
-  const Figures figures = figures_of(setting, result);
-  const StepBand band = step_band(setting, result);
-  std::string text = setting.scenario.name + "\n" + headline(setting, result, band);
+std::string answer(const ResolvedScenario& resolved, const SimulationResult& result,
+                   const Sensitivity& sensitivity) {
+  const Figures figures = figures_of(resolved, result);
+  const StepBand band = step_band(resolved, result);
+  std::string text = resolved.scenario.name + "\n" + headline(resolved, result, band);
   text += use_line(figures);
-  text += fmt::format("bottleneck   {}\n", bottleneck(setting, result));
-  return text + time_lines(setting, result) + path_lines(setting, result) + trust_lines(band) +
-         link_lines(setting, result) + (sensitivity.empty() ? "" : gain_lines(sensitivity)) +
-         memory_text(setting);
+  text += fmt::format("bottleneck   {}\n", bottleneck(resolved, result));
+  return text + time_lines(resolved, result) + path_lines(resolved, result) + trust_lines(band) +
+         link_lines(resolved, result) + (sensitivity.empty() ? "" : gain_lines(sensitivity)) +
+         memory_text(resolved);
 }
 
 }  // namespace lockstep

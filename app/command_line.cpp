@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "app/overrides.hpp"
 #include "base/suggest.hpp"
+#include "scenario/overrides.hpp"
 
 namespace lockstep {
 namespace {

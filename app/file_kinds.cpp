@@ -1,7 +1,5 @@
 #include "app/file_kinds.hpp"
 
-#include "app/replay_spec.hpp"
-#include "app/scenario_file.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "calibration/validation_set.hpp"
@@ -9,6 +7,8 @@
 #include "ops/host_overhead.hpp"
 #include "ops/workload/embedding_plan.hpp"
 #include "ops/workload/model_spec.hpp"
+#include "scenario/replay_spec.hpp"
+#include "scenario/scenario_file.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/gpu_spec.hpp"
 #include "topology/kernel_efficiency.hpp"

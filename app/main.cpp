@@ -30,9 +30,9 @@
 #include "app/commands/sweep.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
-#include "app/outcome.hpp"
 #include "app/process_limits.hpp"
 #include "app/version.hpp"
+#include "scenario/outcome.hpp"
 
 int main(int count, char** arguments) {
   using namespace lockstep;

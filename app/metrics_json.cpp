@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "app/answer.hpp"
-#include "app/figures.hpp"
-#include "app/memory_report.hpp"
-#include "app/straddling_groups.hpp"
-#include "app/trust.hpp"
+#include "scenario/figures.hpp"
+#include "scenario/memory_demand.hpp"
+#include "scenario/straddling_groups.hpp"
+#include "scenario/time_shares.hpp"
+#include "scenario/trust.hpp"
 
 namespace lockstep {
 namespace {
@@ -62,21 +63,21 @@ Json activity_of(const Activity& activity, int steps) {
   return of_rank;
 }
 
-Json ranks_of(const Setting& setting, const SimulationResult& result) {
+Json ranks_of(const ResolvedScenario& resolved, const SimulationResult& result) {
   Json ranks = Json::array();
   for (const MeteredRank& metered : result.metered) {
     Json of_rank{{"rank", metered.rank}};
-    of_rank.update(activity_of(metered.activity, setting.job.steps));
+    of_rank.update(activity_of(metered.activity, resolved.job.steps));
     const RankResult& totals = result.ranks[metered.rank];
-    const auto& names = setting.job.programs[setting.job.ranks[metered.rank].program]->streams;
+    const auto& names = resolved.job.programs[resolved.job.ranks[metered.rank].program]->streams;
     for (std::size_t stream = 0; stream < totals.streams.size(); ++stream) {
       const StreamTotals& of_stream = totals.streams[stream];
-      of_rank["streams"][names[stream]] = {{"compute_s", of_stream.compute / setting.job.steps},
-                                           {"copy_s", of_stream.copy / setting.job.steps},
-                                           {"waiting_s", of_stream.waiting / setting.job.steps},
-                                           {"transfer_s", of_stream.transfer / setting.job.steps}};
+      of_rank["streams"][names[stream]] = {{"compute_s", of_stream.compute / resolved.job.steps},
+                                           {"copy_s", of_stream.copy / resolved.job.steps},
+                                           {"waiting_s", of_stream.waiting / resolved.job.steps},
+                                           {"transfer_s", of_stream.transfer / resolved.job.steps}};
     }
-    of_rank["host_blocked_s"] = totals.host_blocked / setting.job.steps;
+    of_rank["host_blocked_s"] = totals.host_blocked / resolved.job.steps;
     ranks.push_back(std::move(of_rank));
   }
   return ranks;
@@ -91,8 +92,8 @@ double exposed_communication(const SimulationResult& result, int steps) {
   return sum / (static_cast<double>(result.metered.size()) * steps);
 }
 
-void add_figures(Json& json, const Setting& setting, const SimulationResult& result) {
-  const Figures figures = figures_of(setting, result);
+void add_figures(Json& json, const ResolvedScenario& resolved, const SimulationResult& result) {
+  const Figures figures = figures_of(resolved, result);
   if (figures.samples_per_s) {
     json["samples_per_s"] = *figures.samples_per_s;
   }
@@ -116,8 +117,8 @@ Json shares_of(const SecondsByProvenance& seconds, double whole) {
   return shares;
 }
 
-void add_trust(Json& json, const Setting& setting, const SimulationResult& result) {
-  const StepBand band = step_band(setting, result);
+void add_trust(Json& json, const ResolvedScenario& resolved, const SimulationResult& result) {
+  const StepBand band = step_band(resolved, result);
   json["step_time_band"] = band.relative;
   json["band_along"] = result.critical_path.empty() ? "parts of a mean rank" : "critical path";
   json["rests_on"] = shares_of(band.by_provenance, band.seconds);
@@ -127,14 +128,14 @@ void add_trust(Json& json, const Setting& setting, const SimulationResult& resul
                                       {"half_width_s", family.half_width},
                                       {"rests_on", shares_of(family.by_provenance, family.seconds)}});
   }
-  const OutOfRange out_of_range = kernels_out_of_range(setting);
+  const OutOfRange out_of_range = kernels_out_of_range(resolved);
   json["kernel_time_out_of_range"] = out_of_range.share;
   json["kernel_time_beyond_networks"] = out_of_range.fell_back;
-  for (const GpuSpec& gpu : setting.gpu_models) {
+  for (const GpuSpec& gpu : resolved.gpu_models) {
     json["gpus"].push_back({{"name", gpu.name}, {"provenance", name_of(provenance_of(gpu))}});
   }
-  json["host"] = setting.host.name;
-  json["collective_profile"] = setting.profile.name;
+  json["host"] = resolved.host.name;
+  json["collective_profile"] = resolved.profile.name;
 }
 
 /// Large machines have 100,000.
@@ -173,60 +174,52 @@ Json gains(const Sensitivity& sensitivity) {
 
 }  // namespace
 
-double gpu_busy_per_step(const SimulationResult& result, int steps) {
-  double sum = 0;
-  for (const MeteredRank& rank : result.metered) {
-    sum += rank.activity.busy();
-  }
-  return sum / (static_cast<double>(result.metered.size()) * steps);
-}
-
-std::string metrics_json(const Setting& setting, const SimulationResult& result,
+std::string metrics_json(const ResolvedScenario& resolved, const SimulationResult& result,
                          const Sensitivity& sensitivity) {
   Json json;
-  json["name"] = setting.scenario.name;
+  json["name"] = resolved.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
-  add_trust(json, setting, result);
-  json["steps"] = setting.job.steps;
+  add_trust(json, resolved, result);
+  json["steps"] = resolved.job.steps;
   json["step_times_s"] = steps_of(result);
-  json["ranks"] = setting.job.ranks.size();
-  add_figures(json, setting, result);
+  json["ranks"] = resolved.job.ranks.size();
+  add_figures(json, resolved, result);
   json["operations"] = result.operations;
   json["launches"] = result.launches;
   json["simulated_ranks"] = result.simulated_ranks;
   json["wall_s"] = result.wall_seconds;
-  json["gpu_busy_s"] = gpu_busy_per_step(result, setting.job.steps);
-  json["exposed_communication_s"] = exposed_communication(result, setting.job.steps);
+  json["gpu_busy_s"] = gpu_busy_per_step(result, resolved.job.steps);
+  json["exposed_communication_s"] = exposed_communication(result, resolved.job.steps);
   json["fingerprint"] = fmt::format("{:016x}", result.fingerprint);
-  json["bottleneck"] = bottleneck(setting, result);
-  for (const TimeShare& share : time_shares(setting, result)) {
-    json["time_s"][share.what] = share.seconds;
+  json["bottleneck"] = bottleneck(resolved, result);
+  for (const TimeShare& share : time_shares(resolved, result)) {
+    json["time_s"][name_of(share)] = share.seconds;
   }
   for (const CriticalShare& share : result.critical_path) {
     json["critical_path"].push_back({{"what", share.what},
                                      {"seconds", share.seconds},
                                      {"pieces", share.pieces},
                                      {"bottleneck", share.bottleneck},
-                                     {"provenance", name_of(provenance_of(setting, share))}});
+                                     {"provenance", name_of(provenance_of(resolved, share))}});
   }
-  if (auto sentences = straddling_groups(setting); !sentences.empty()) {
+  if (auto sentences = straddling_groups(resolved); !sentences.empty()) {
     json["straddling_groups"] = std::move(sentences);
   }
-  add_links(json, link_utilisation(setting, result));
-  if (const auto fullest = fullest_rank(setting)) {
+  add_links(json, link_utilisation(resolved, result));
+  if (const auto fullest = fullest_rank(resolved)) {
     json["memory"] = memory_of(fullest->memory, fullest->capacity);
     json["memory"]["nominal"] = fullest->nominal.in_base_units();
     json["memory"]["tight"] = fullest->is_tight();
     json["memory"]["rank"] = fullest->rank;
   }
-  if (const auto fullest = fullest_host(setting)) {
+  if (const auto fullest = fullest_host(resolved)) {
     json["host_memory"] = memory_of(fullest->memory, fullest->capacity);
     json["host_memory"]["node"] = fullest->node;
   }
   if (!sensitivity.empty()) {
     json["sensitivity"] = gains(sensitivity);
   }
-  json["metered_ranks"] = ranks_of(setting, result);
+  json["metered_ranks"] = ranks_of(resolved, result);
   require_finite(json, "");
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

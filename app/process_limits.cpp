@@ -9,7 +9,7 @@
 #include <new>
 
 #include "app/interruption.hpp"
-#include "app/outcome.hpp"
+#include "scenario/outcome.hpp"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/replay_run.hpp"
+#include "scenario/replay_run.hpp"
 
 namespace lockstep {
 

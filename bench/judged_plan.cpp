@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "app/search/divisions.hpp"
-#include "app/search/step_simulator.hpp"
 #include "bench/drawn_models.hpp"
+#include "search/embedding/divisions.hpp"
+#include "search/embedding/step_simulator.hpp"
 #include "search/sharding/method.hpp"
 #include "search/sharding/small_changes.hpp"
 

@@ -9,10 +9,10 @@
 #include <functional>
 #include <vector>
 
-#include "app/search/sharding_problem.hpp"
 #include "base/random.hpp"
 #include "calibration/kernels/constant_fit.hpp"
 #include "ops/kernel_model.hpp"
+#include "search/embedding/sharding_problem.hpp"
 #include "search/sharding/table_file.hpp"
 
 namespace lockstep {
@@ -35,18 +35,18 @@ inline void differ(KernelEfficiency& reached) {
 
 inline Seconds step_on(const OtherMachine& machine, const ShardingProblem& problem,
                        const EmbeddingPlan& plan) {
-  Setting setting = problem.under(plan);
-  for (GpuSpec& gpu : setting.gpu_models) {
+  ResolvedScenario resolved = problem.under(plan);
+  for (GpuSpec& gpu : resolved.gpu_models) {
     machine.kernels(gpu.efficiency.value);
     gpu.learned.reset();
   }
-  setting.host_scale = machine.host_scale;
-  setting.scenario.steps = machine.steps + 1;  // the first is not counted
-  setting.job.steps = setting.scenario.steps;
+  resolved.host_scale = machine.host_scale;
+  resolved.scenario.steps = machine.steps + 1;  // the first is not counted
+  resolved.job.steps = resolved.scenario.steps;
   if (machine.jitter) {
-    setting.scenario.vary.kernels = JitterSpec::parse("lognormal 0.02");
+    resolved.scenario.vary.kernels = JitterSpec::parse("lognormal 0.02");
   }
-  return predict(setting, nullptr, EngineMode::Bare).mean_step();
+  return predict(resolved, nullptr, EngineMode::Bare).mean_step();
 }
 
 /// Fused look-ups and updates as somebody would measure them before predicting: 1 to 15 tables each, of other

@@ -23,17 +23,17 @@
 #include <string>
 #include <vector>
 
-#include "app/plans/plan_judge.hpp"
-#include "app/plans/plan_probes.hpp"
-#include "app/plans/plan_tasks.hpp"
-#include "app/row_predictions.hpp"
 #include "base/random.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/plan_picks.hpp"
 #include "calibration/rank_correlation.hpp"
 #include "calibration/validate.hpp"
+#include "scenario/row_predictions.hpp"
 #include "search/plans/memory_bound.hpp"
+#include "search/plans/plan_judge.hpp"
 #include "search/plans/plan_outlook.hpp"
+#include "search/plans/plan_probes.hpp"
+#include "search/plans/plan_tasks.hpp"
 
 namespace {
 

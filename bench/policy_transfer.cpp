@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "app/search/sharding_problem.hpp"
 #include "base/random.hpp"
+#include "search/embedding/sharding_problem.hpp"
 #include "search/learned/training.hpp"
 #include "search/sharding/method.hpp"
 #include "search/sharding/table_file.hpp"

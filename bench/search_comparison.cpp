@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "app/search/refinement.hpp"
 #include "bench/drawn_models.hpp"
 #include "bench/other_machine.hpp"
+#include "search/embedding/refinement.hpp"
 
 namespace {
 
@@ -327,7 +327,7 @@ int main(int count, char** arguments) {
     std::array<double, 3> fitted{1, 1, 1};
     if (drawing.selection) {
       const ShardingProblem first{YamlDocument::from_text(scenario(set, drawing, 0), "drawn"), configs};
-      fitted = calibrated(first.setting().gpu_models.front(), calls_to_measure(set, drawing.batch, 75));
+      fitted = calibrated(first.resolved().gpu_models.front(), calls_to_measure(set, drawing.batch, 75));
     }
     Comparison comparison{fitted};
     for (std::uint64_t task = 0; task < drawing.tasks; ++task) {

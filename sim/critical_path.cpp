@@ -50,6 +50,20 @@ std::vector<RangeNames> enclosing_ranges(const Program::Thread& thread) {
   return names;
 }
 
+/// A piece of the path on a host thread.
+struct HostPiece {
+  std::string label;
+  PathPart part = PathPart::HostWork;
+  std::string operation{};  ///< CriticalShare::operation
+
+  static HostPiece of(const std::string& operation) {
+    return {"host: " + operation, PathPart::HostWork, operation};
+  }
+  static HostPiece silent(const std::string& where) {
+    return {"host: nothing recorded" + where, PathPart::Silence};
+  }
+};
+
 class Walk {
  public:
   explicit Walk(Executor& executor) : executor_{executor}, host_links_{executor} {}
@@ -338,8 +352,11 @@ class Walk {
       return waited_for(place, *wait);
     }
     const double begin = place.entry == 0 ? log.thread_starts[place.lane] : ends[place.entry - 1];
-    charge(host_name(owner.program(), place), PathPart::HostWork,
-           ends[place.entry] - begin - noise_before(log, place));
+    const HostPiece piece = host_piece(owner.program(), place);
+    charge(piece.label, piece.part, ends[place.entry] - begin - noise_before(log, place));
+    if (!piece.operation.empty()) {
+      note_operation(piece);
+    }
     return place.entry == 0 ? std::nullopt
                             : std::optional{Place{place.rank, true, place.lane, place.entry - 1}};
   }
@@ -378,7 +395,13 @@ class Walk {
     return began != entries.end() && began->start == wait.until ? cause_of(place.rank, *began) : std::nullopt;
   }
 
-  std::string host_name(const Program& program, const Place& place) {
+  void note_operation(const HostPiece& piece) {
+    if (const auto share = shares_.find(piece.label); share != shares_.end()) {
+      share->second.operation = piece.operation;
+    }
+  }
+
+  HostPiece host_piece(const Program& program, const Place& place) {
     const Program::Thread& thread = program.threads[place.lane];
     auto& names = ranges_[&thread];
     if (names.empty()) {
@@ -387,33 +410,35 @@ class Walk {
     const Instruction& instruction = thread.instructions[place.entry];
     const bool has_own = instruction.op == Opcode::HostWork;
     if (!has_own && !executor_.spec().recorded_steps.empty()) {
-      if (const std::string silence = silence_name(program, instruction, names[place.entry]);
-          !silence.empty()) {
-        return silence;
+      if (const std::optional<HostPiece> outside =
+              outside_operators(program, instruction, names[place.entry])) {
+        return *outside;
       }
     }
     const std::uint32_t name = has_own ? instruction.operand : names[place.entry].within;
-    return name < program.names.size() ? "host: " + program.names[name] : std::string{"host"};
+    return name < program.names.size() ? HostPiece::of(program.names[name]) : HostPiece{"host"};
   }
 
-  /// Of a recording: what no operator covers is not the time of the one that comes next. Empty: an operator
-  /// does.
-  [[nodiscard]] std::string silence_name(const Program& program, const Instruction& instruction,
-                                         const RangeNames& around) const {
+  /// In a recording, time that no operator covers is not the time of the one that comes next. Nothing: an
+  /// operator does.
+  [[nodiscard]] std::optional<HostPiece> outside_operators(const Program& program,
+                                                           const Instruction& instruction,
+                                                           const RangeNames& around) const {
     const std::uint32_t outer = around.before;
     const bool has_name = outer < program.names.size();
     if (has_name && !program.names[outer].starts_with(executor_.spec().recorded_steps)) {
-      return instruction.op == Opcode::RangeBegin ? "host: " + program.names[outer] : "";
+      return instruction.op == Opcode::RangeBegin ? std::optional{HostPiece::of(program.names[outer])}
+                                                  : std::nullopt;
     }
     const bool waits = instruction.op == Opcode::WaitEvent || instruction.op == Opcode::WaitStream ||
                        instruction.op == Opcode::WaitDevice;
     if (waits && instruction.cost > instruction.lead) {
-      return "host: wait for the GPU, no work recorded";
+      return HostPiece{"host: wait for the GPU, no work recorded"};
     }
     if (instruction.op == Opcode::RangeBegin && instruction.operand < program.names.size()) {
-      return "host: nothing recorded before " + program.names[instruction.operand];
+      return HostPiece::silent(" before " + program.names[instruction.operand]);
     }
-    return has_name ? "host: nothing recorded in " + program.names[outer] : "host: nothing recorded";
+    return HostPiece::silent(has_name ? " in " + program.names[outer] : "");
   }
 
   /// A plan and its loads, which a folded job keeps apart from it. Null: never planned.

@@ -17,6 +17,7 @@ enum class PathPart : std::uint8_t {
   LaunchLatency,  ///< from a launch call's return to the start on an idle stream
   KernelGap,      ///< between two kernels of a stream
   HostWork,
+  Silence,     ///< of a recording: the host is busy with what no operator covers
   HostReturn,  ///< from an awaited moment until the host goes on
   Noise,
 };
@@ -43,6 +44,7 @@ struct CriticalShare {
   /// Of `seconds`: copies between host and GPU, kernels bound by the links between them, and collectives
   /// bound by PCIe.
   double over_pcie = 0;
+  std::string operation{};  ///< of HostWork: its operator as the program names it; empty otherwise
 };
 
 /// Walks back from the end of the last step along what each piece of work waited for. Ranks on the way run

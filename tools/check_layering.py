@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-ORDER = ["base", "topology", "ops", "sim", "traces", "calibration", "search", "app"]
+ORDER = ["base", "topology", "ops", "sim", "traces", "calibration", "scenario", "search", "app"]
 
 # Include prefix -> the folders that may include it. A longer path below a folder narrows it.
 HOMES = {
@@ -20,7 +20,7 @@ HOMES = {
     "yaml-cpp/": ["base"],
     "boost/graph/": ["topology"],
     "google/protobuf/": ["traces"],
-    "nlohmann/": ["traces", "calibration", "search", "app"],
+    "nlohmann/": ["traces", "calibration", "scenario", "search", "app"],
     "simdjson.h": ["traces"],
     "CLI/": ["app", "calibration/measure"],
     "zlib.h": ["traces"],

@@ -10,7 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "app/machine_defaults.hpp"
 #include "app/result_folder.hpp"
 #include "app/set_in_words.hpp"
 #include "base/citation.hpp"
@@ -25,6 +24,7 @@
 #include "calibration/error_summary.hpp"
 #include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/residual_plot.hpp"
+#include "scenario/machine_defaults.hpp"
 #include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"
 

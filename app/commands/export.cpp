@@ -11,15 +11,15 @@
 #include <memory>
 
 #include "app/interruption.hpp"
-#include "app/opened_scenario.hpp"
-#include "app/prediction.hpp"
-#include "app/progress.hpp"
 #include "app/result_folder.hpp"
-#include "app/scenario_file.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
+#include "base/progress.hpp"
 #include "base/yaml_text.hpp"
+#include "scenario/opened_scenario.hpp"
+#include "scenario/prediction.hpp"
+#include "scenario/scenario_file.hpp"
 #include "traces/chakra/job_writer.hpp"
 
 namespace lockstep {
@@ -27,7 +27,7 @@ namespace {
 
 /// The scenario with the traces in place of what they were made from.
 std::string scenario_of_traces(const YamlDocument& document, const ConfigPath& configs,
-                               const Setting& setting, const ChakraFiles& files) {
+                               const ResolvedScenario& resolved, const ChakraFiles& files) {
   constexpr std::array kOfWorkloads{
       "host",  "workload", "trace",       "parallelism",
       "steps", "matrix",   "interference"};  // whose default is another for traces
@@ -40,15 +40,15 @@ std::string scenario_of_traces(const YamlDocument& document, const ConfigPath& c
     trace.entries.push_back({key, {}, yaml_node(YamlNode::Kind::Scalar, {}, value)});
   };
   say("chakra", files.name_of("%d"));
-  say("ranks", fmt::format("{}", setting.job.ranks.size()));
-  if (!setting.job.groups.empty()) {
+  say("ranks", fmt::format("{}", resolved.job.ranks.size()));
+  if (!resolved.job.groups.empty()) {
     say("groups", files.name_of_groups());
   }
-  say("repeats", fmt::format("{}", setting.job.steps));
+  say("repeats", fmt::format("{}", resolved.job.steps));
   tree.entries.push_back(
       {"interference",
        {},
-       yaml_node(YamlNode::Kind::Scalar, {}, setting.scenario.interferes() ? "true" : "false")});
+       yaml_node(YamlNode::Kind::Scalar, {}, resolved.scenario.interferes() ? "true" : "false")});
   tree.entries.push_back({"trace", {}, std::move(trace)});
   return "# The traces beside this file, on the machine that their kernels were timed for (lockstep "
          "export).\n" +
@@ -61,7 +61,7 @@ int export_command(const ExportOptions& options) {
   const Progress progress{options.quiet};
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
-  const Setting setting = build(document, configs);
+  const ResolvedScenario resolved = build(document, configs);
   ResultFolder results{result_folder(options.folder, path), is_of_chakra};
   const Interruption interruption{[&results] {
     remove_unfinished_files();
@@ -70,8 +70,8 @@ int export_command(const ExportOptions& options) {
   ChakraFiles files;
   files.folder = results.staged();
   files.gzip = options.gzip;
-  const std::size_t ranks = setting.job.ranks.size();
-  const TimedJob job{&setting.job, setting.gpu_models, setting.gpu_model_of_rank, setting.has_launches};
+  const std::size_t ranks = resolved.job.ranks.size();
+  const TimedJob job{&resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank, resolved.has_launches};
   ChakraExport written;
   try {
     written = write_chakra(job, files, [&](std::uint32_t done) {
@@ -80,7 +80,7 @@ int export_command(const ExportOptions& options) {
   } catch (const std::invalid_argument& problem) {
     throw InputError{{path.string()}, problem.what()};
   }
-  write_whole_file(files.folder / "scenario.yaml", scenario_of_traces(document, configs, setting, files));
+  write_whole_file(files.folder / "scenario.yaml", scenario_of_traces(document, configs, resolved, files));
   results.commit();
   progress.done();
   if (!options.quiet) {

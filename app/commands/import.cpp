@@ -7,10 +7,10 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 
-#include "app/imported_traces.hpp"
-#include "app/outcome.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/error.hpp"
+#include "scenario/outcome.hpp"
+#include "traces/imported_traces.hpp"
 #include "traces/pytorch_et/kineto_link.hpp"
 
 namespace lockstep {

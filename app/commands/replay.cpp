@@ -12,7 +12,6 @@
 #include <stdexcept>
 
 #include "app/interruption.hpp"
-#include "app/overrides.hpp"
 #include "app/replay_report.hpp"
 #include "app/result_folder.hpp"
 #include "app/trace_conversion.hpp"
@@ -20,6 +19,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_text.hpp"
+#include "scenario/overrides.hpp"
 #include "traces/chrome_trace.hpp"
 #include "traces/pytorch_et/trace_reader.hpp"
 #include "traces/replay/work_edits.hpp"

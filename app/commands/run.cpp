@@ -14,30 +14,30 @@
 
 #include "app/answer.hpp"
 #include "app/interruption.hpp"
-#include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
-#include "app/opened_scenario.hpp"
-#include "app/prediction.hpp"
-#include "app/progress.hpp"
-#include "app/rank_list.hpp"
 #include "app/result_folder.hpp"
-#include "app/scenario_file.hpp"
-#include "app/sensitivity.hpp"
-#include "app/straddling_groups.hpp"
 #include "app/sweep/sweep_place.hpp"
-#include "app/trust.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
+#include "base/progress.hpp"
 #include "ops/workload/dlrm.hpp"
+#include "scenario/memory_demand.hpp"
+#include "scenario/opened_scenario.hpp"
+#include "scenario/prediction.hpp"
+#include "scenario/rank_list.hpp"
+#include "scenario/scenario_file.hpp"
+#include "scenario/sensitivity.hpp"
+#include "scenario/straddling_groups.hpp"
+#include "scenario/trust.hpp"
 #include "traces/chrome_trace.hpp"
 
 namespace lockstep {
 namespace {
 
 /// What traces do not say, or say oddly: one line.
-void warn_of_traces(const Setting& setting) {
+void warn_of_traces(const ResolvedScenario& resolved) {
   std::vector<std::string> odd;
-  for (const ImportReport::Row& row : setting.import_report.rows()) {
+  for (const ImportReport::Row& row : resolved.import_report.rows()) {
     if (row.oddity.severity != Severity::Note) {
       odd.push_back(fmt::format("{} ({} times)", row.oddity.kind, row.count));
     }
@@ -48,9 +48,9 @@ void warn_of_traces(const Setting& setting) {
 }
 
 /// What the models cannot vouch for is said on stderr; shares of a percent are not worth a line.
-void warn_of_guesses(const Setting& setting) {
+void warn_of_guesses(const ResolvedScenario& resolved) {
   constexpr double kWorthALine = 0.02;
-  const OutOfRange out_of_range = kernels_out_of_range(setting);
+  const OutOfRange out_of_range = kernels_out_of_range(resolved);
   if (out_of_range.share > kWorthALine) {
     spdlog::warn(
         "{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
@@ -62,12 +62,12 @@ void warn_of_guesses(const Setting& setting) {
         "with a wider band: {}",
         100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
   }
-  spdlog::info("collectives as measured on '{}', host as '{}'", setting.profile.name, setting.host.name);
+  spdlog::info("collectives as measured on '{}', host as '{}'", resolved.profile.name, resolved.host.name);
 }
 
 /// A sample has no look-up more often than it has look-ups.
-void warn_of_indices(const Setting& setting) {
-  const auto& workload = setting.scenario.workload;
+void warn_of_indices(const ResolvedScenario& resolved) {
+  const auto& workload = resolved.scenario.workload;
   if (!workload || !workload->model->dlrm) {
     return;
   }
@@ -86,8 +86,8 @@ void warn_of_indices(const Setting& setting) {
 }
 
 /// What PyTorch's allocator does when it finds no room is not simulated (ops/workload/allocator_calls.hpp).
-void warn_of_full_memory(const Setting& setting) {
-  const auto fullest = fullest_rank(setting);
+void warn_of_full_memory(const ResolvedScenario& resolved) {
+  const auto fullest = fullest_rank(resolved);
   if (fullest && fullest->is_tight()) {
     spdlog::warn(
         "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits for "
@@ -98,9 +98,9 @@ void warn_of_full_memory(const Setting& setting) {
 }
 
 /// Ranks of the timeline: those asked for, all of a small job; else empty.
-std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const Setting& setting) {
+std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const ResolvedScenario& resolved) {
   constexpr std::size_t kFew = 64;
-  const std::size_t ranks = setting.job.ranks.size();
+  const std::size_t ranks = resolved.job.ranks.size();
   if (options.timeline_ranks.empty()) {
     return ranks <= kFew ? parse_ranks("all", ranks) : std::vector<std::uint32_t>{};
   }
@@ -113,14 +113,14 @@ std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const
 }
 
 /// Where the tables of a DLRM went, as a plan that `parallelism.embedding.plan` takes.
-void write_embedding_plan(const Setting& setting, const std::filesystem::path& file) {
-  const ScenarioSpec& scenario = setting.scenario;
+void write_embedding_plan(const ResolvedScenario& resolved, const std::filesystem::path& file) {
+  const ScenarioSpec& scenario = resolved.scenario;
   if (!scenario.workload || !scenario.workload->model->dlrm) {
     return;
   }
   std::vector<Bytes> memory;
-  for (const std::uint32_t model : setting.gpu_model_of_rank) {
-    memory.push_back(setting.gpu_models[model].usable());
+  for (const std::uint32_t model : resolved.gpu_model_of_rank) {
+    memory.push_back(resolved.gpu_models[model].usable());
   }
   const EmbeddingPlanSpec& spec = scenario.parallelism.embedding;
   const std::string who = spec.plan ? "as given" : "by the planner " + name_of(spec.planner);
@@ -128,24 +128,24 @@ void write_embedding_plan(const Setting& setting, const std::filesystem::path& f
                                    fmt::format("{}: {}", scenario.name, who)));
 }
 
-std::vector<ImprovedStep> more_of_each_resource(const RunOptions& options, Setting& setting,
+std::vector<ImprovedStep> more_of_each_resource(const RunOptions& options, ResolvedScenario& resolved,
                                                 const Progress& progress) {
   if (!options.sensitivity) {
     return {};
   }
   progress.say("simulating with more of each resource");
-  return improved_steps(setting, usual_jobs({}, process_environment()));
+  return improved_steps(resolved, usual_jobs({}, process_environment()));
 }
 
 /// @param simulated ranks that are shown where none are asked for
-ChromeTraceOptions trace_options(const RunOptions& options, const Setting& setting,
+ChromeTraceOptions trace_options(const RunOptions& options, const ResolvedScenario& resolved,
                                  const std::filesystem::path& folder,
                                  const std::vector<std::uint32_t>& simulated) {
-  const std::vector<std::uint32_t> asked_for = asked_timeline_ranks(options, setting);
+  const std::vector<std::uint32_t> asked_for = asked_timeline_ranks(options, resolved);
   ChromeTraceOptions trace;
   trace.path = folder / "timeline.json.gz";
   trace.file_per_rank = options.timeline_per_rank;
-  for (const NoiseSpec& noise : setting.scenario.vary.noise) {
+  for (const NoiseSpec& noise : resolved.scenario.vary.noise) {
     trace.noise.push_back(noise.name);
   }
   trace.ranks = asked_for.empty() ? simulated : asked_for;
@@ -168,13 +168,13 @@ std::string count_text(std::uint64_t count) {
                                     : fmt::format("{:.3g} billion", number / kBillion);
 }
 
-void say_where_results_are(const Setting& setting, const SimulationResult& result,
+void say_where_results_are(const ResolvedScenario& resolved, const SimulationResult& result,
                            const std::optional<ResultFolder>& results,
                            const std::optional<ChromeTraceWriter>& timeline) {
-  const bool folded = result.simulated_ranks < setting.job.ranks.size();
+  const bool folded = result.simulated_ranks < resolved.job.ranks.size();
   fmt::print(stderr, "\nsimulated {} operations{} in {:.3f} s\n", count_text(result.operations),
              folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
-                                  setting.job.ranks.size(), result.simulated_ranks)
+                                  resolved.job.ranks.size(), result.simulated_ranks)
                     : "",
              result.wall_seconds);
   if (results) {
@@ -187,10 +187,10 @@ void say_where_results_are(const Setting& setting, const SimulationResult& resul
 }
 
 /// Beside the configuration; then all get their names.
-void write_rest(const Setting& setting, const std::string& metrics,
+void write_rest(const ResolvedScenario& resolved, const std::string& metrics,
                 std::optional<ChromeTraceWriter>& timeline, ResultFolder& results) {
   write_whole_file(results.staged() / "metrics.json", metrics);
-  write_embedding_plan(setting, results.staged() / "embedding_plan.yaml");
+  write_embedding_plan(resolved, results.staged() / "embedding_plan.yaml");
   if (timeline) {
     timeline->finish();
   }
@@ -211,10 +211,10 @@ int run_command(const RunOptions& options) {
   const Progress progress{options.quiet};
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
-  Setting setting = build(document, configs);
-  check_memory(setting);
+  ResolvedScenario resolved = build(document, configs);
+  check_memory(resolved);
   // Before there are threads, and a clock of SimGrid's.
-  const std::vector<ImprovedStep> improved = more_of_each_resource(options, setting, progress);
+  const std::vector<ImprovedStep> improved = more_of_each_resource(options, resolved, progress);
   check_outputs({options.json});
   std::optional<ResultFolder> results;
   if (options.json != "-" || !options.folder.empty()) {
@@ -227,35 +227,37 @@ int run_command(const RunOptions& options) {
     }
   }};
   std::optional<ChromeTraceWriter> timeline;
-  (void)asked_timeline_ranks(options, setting);  // what cannot be is told before anything is simulated
+  (void)asked_timeline_ranks(options, resolved);  // what cannot be is told before anything is simulated
   const auto open_timeline = [&](const std::vector<std::uint32_t>& simulated) {
     progress.say("simulating");
     if (options.no_timeline || !results) {
       return TimelineRequest{};
     }
-    const ChromeTraceOptions trace = trace_options(options, setting, results->staged(), simulated);
-    timeline.emplace(setting.job, setting.fabric.vertices(), trace);
+    const ChromeTraceOptions trace = trace_options(options, resolved, results->staged(), simulated);
+    timeline.emplace(resolved.job, resolved.fabric.vertices(), trace);
     return TimelineRequest{&*timeline, trace.ranks};
   };
-  warn_of_traces(setting);
-  warn_of_guesses(setting);
-  warn_of_indices(setting);
-  warn_of_full_memory(setting);
-  warn_of_straddling_groups(setting);
+  warn_of_traces(resolved);
+  warn_of_guesses(resolved);
+  warn_of_indices(resolved);
+  warn_of_full_memory(resolved);
+  for (const std::string& sentence : straddling_groups(resolved)) {
+    spdlog::warn(sentence);
+  }
   progress.say("planning");
-  const SimulationResult result = predict(setting, open_timeline);
+  const SimulationResult result = predict(resolved, open_timeline);
   const Sensitivity gains = gains_over(result.mean_step(), improved);
-  const std::string metrics = metrics_json(setting, result, gains);
+  const std::string metrics = metrics_json(resolved, result, gains);
   if (results) {
     progress.say("writing results");
     write_whole_file(results->staged() / "effective.yaml",
                      effective_text<ScenarioSpec>(portable(document, configs), configs));
-    write_rest(setting, metrics, timeline, *results);
+    write_rest(resolved, metrics, timeline, *results);
   }
   progress.done();
-  print(options, metrics, answer(setting, result, gains));
+  print(options, metrics, answer(resolved, result, gains));
   if (!options.quiet) {
-    say_where_results_are(setting, result, results, timeline);
+    say_where_results_are(resolved, result, results, timeline);
   }
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/overrides.hpp"
+#include "scenario/overrides.hpp"
 
 namespace CLI {
 class App;

@@ -10,16 +10,17 @@
 #include <memory>
 
 #include "app/interruption.hpp"
-#include "app/opened_scenario.hpp"
-#include "app/outcome.hpp"
-#include "app/progress.hpp"
 #include "app/result_folder.hpp"
-#include "app/search/best_so_far.hpp"
 #include "app/search/search_report.hpp"
-#include "app/search/searching.hpp"
-#include "app/search/why_nothing_fits.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
+#include "base/progress.hpp"
+#include "scenario/opened_scenario.hpp"
+#include "scenario/outcome.hpp"
+#include "search/embedding/best_so_far.hpp"
+#include "search/embedding/device_loads.hpp"
+#include "search/embedding/searching.hpp"
+#include "search/embedding/why_nothing_fits.hpp"
 
 namespace lockstep {
 namespace {
@@ -57,7 +58,7 @@ std::vector<sharding::Method> methods_for(const std::string& name) {
 }
 
 void write_files(const ShardingProblem& problem, const Candidate& best, const fs::path& folder) {
-  const std::string title = problem.setting().scenario.name + ": " + best.name;
+  const std::string title = problem.resolved().scenario.name + ": " + best.name;
   write_whole_file(folder / "plan.json", sharding::plan_json(best.plan));
   if (!is_hugectr(problem)) {
     write_whole_file(folder / "torchrec_plan.json",
@@ -120,6 +121,19 @@ std::string more_than_nothing(const std::string& text) {
   return is_more ? "" : fmt::format("{} is not more than 0; 4 looks four times as far as usual", text);
 }
 
+/// Puts the plan in place as plan.yaml, and says so on stderr; leaves the folder as it was where there is
+/// none.
+void keep(const std::optional<Candidate>& best, ResultFolder& folder, const std::string& scenario) {
+  if (!best) {
+    folder.abandon();
+    return;
+  }
+  write_whole_file(folder.staged() / "plan.yaml", plan_text(best->plan, scenario + ": " + best->name));
+  folder.commit();
+  fmt::print(stderr, "\nstopped: the best plan so far ({}, {} a step) is {}\n", best->name, *best->step,
+             (folder.path() / "plan.yaml").string());
+}
+
 }  // namespace
 
 int search_command(const SearchCommandOptions& options) {
@@ -136,7 +150,8 @@ int search_command(const SearchCommandOptions& options) {
   ResultFolder folder{result_folder(options.folder, path), is_of_search};
   check_outputs({options.policy.save_weights});
   BestSoFar best_so_far;
-  const Interruption interruption{[&] { best_so_far.keep_in(folder, problem.setting().scenario.name); }};
+  const Interruption interruption{
+      [&] { keep(best_so_far.best(), folder, problem.resolved().scenario.name); }};
   Searching searching{problem, progress, best_so_far, options.limits, options.seed};
   searching.use(options.policy, policy);
   searching.ask(networks_of(options, problem));

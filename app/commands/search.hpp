@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "app/overrides.hpp"
-#include "app/search/learned_policy.hpp"
-#include "app/search/searching.hpp"
+#include "scenario/overrides.hpp"
+#include "search/embedding/learned_policy.hpp"
+#include "search/embedding/searching.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;

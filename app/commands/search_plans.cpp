@@ -10,15 +10,15 @@
 #include <memory>
 #include <sstream>
 
-#include "app/forked_tasks.hpp"
-#include "app/memory_report.hpp"
-#include "app/opened_scenario.hpp"
-#include "app/outcome.hpp"
 #include "app/plans/plan_text.hpp"
 #include "app/result_folder.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "base/file.hpp"
+#include "base/forked_tasks.hpp"
 #include "base/parse_units.hpp"
+#include "scenario/memory_demand.hpp"
+#include "scenario/opened_scenario.hpp"
+#include "scenario/outcome.hpp"
 #include "search/plans/plan_choices.hpp"
 
 namespace lockstep {

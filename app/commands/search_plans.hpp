@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/overrides.hpp"
+#include "scenario/overrides.hpp"
 
 namespace CLI {
 class App;

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/forked_tasks.hpp"
 #include "app/result_folder.hpp"
 #include "app/sweep/slurm_script.hpp"
 #include "app/sweep/sweep_plots.hpp"
 #include "app/sweep/sweep_runner.hpp"
 #include "app/sweep/sweep_table.hpp"
 #include "base/file.hpp"
+#include "base/forked_tasks.hpp"
 
 namespace lockstep {
 namespace {

@@ -14,7 +14,6 @@
 #include <thread>
 #include <tuple>
 
-#include "app/row_predictions.hpp"
 #include "app/validation_json.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -23,6 +22,7 @@
 #include "calibration/measured_rows.hpp"
 #include "calibration/residual_plot.hpp"
 #include "calibration/validation_text.hpp"
+#include "scenario/row_predictions.hpp"
 
 namespace lockstep {
 namespace {

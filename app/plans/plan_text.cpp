@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "app/answer.hpp"
-#include "app/memory_report.hpp"
-#include "app/plans/plan_variants.hpp"
 #include "base/yaml_text.hpp"
 #include "base/yaml_value.hpp"
+#include "scenario/memory_demand.hpp"
 #include "search/plans/least_gpus.hpp"
+#include "search/plans/plan_variants.hpp"
 
 namespace lockstep {
 namespace {

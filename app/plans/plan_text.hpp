@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "app/plans/plan_judge.hpp"
-#include "app/plans/plan_search.hpp"
+#include "search/plans/plan_judge.hpp"
+#include "search/plans/plan_search.hpp"
 
 namespace lockstep {
 

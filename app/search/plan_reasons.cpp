@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/answer.hpp"
-#include "app/search/device_loads.hpp"
+#include "search/embedding/device_loads.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,8 +22,8 @@ struct Difference {
   [[nodiscard]] double saved() const { return theirs - ours; }
 };
 
-double share_called(const std::vector<TimeShare>& shares, const std::string& what) {
-  const auto share = std::ranges::find(shares, what, &TimeShare::what);
+double share_like(const std::vector<TimeShare>& shares, const TimeShare& other) {
+  const auto share = std::ranges::find_if(shares, [&](const TimeShare& own) { return own.is_alike(other); });
   return share == shares.end() ? 0 : share->seconds;
 }
 
@@ -32,7 +32,7 @@ std::vector<Difference> shorter_parts(const std::vector<TimeShare>& ours,
                                       const std::vector<TimeShare>& theirs, double least) {
   std::vector<Difference> parts;
   for (const TimeShare& share : theirs) {
-    const Difference part{share.what, share_called(ours, share.what), share.seconds};
+    const Difference part{name_of(share), share_like(ours, share), share.seconds};
     if (part.saved() > least) {
       parts.push_back(part);
     }
@@ -66,7 +66,7 @@ std::string reasons(const ShardingProblem& problem, const SimulatedPlan& best, c
     return "";
   }
   std::string text = fmt::format("\nwhy, against {}: {} less\n", other.name, saved);
-  const Setting theirs = problem.under(other.plan);
+  const ResolvedScenario theirs = problem.under(other.plan);
   for (const Difference& part :
        shorter_parts(time_shares(problem.under(best.plan.plan), best.result),
                      time_shares(theirs, predict(theirs, nullptr, EngineMode::Bare)), least)) {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "app/prediction.hpp"
-#include "app/search/candidates.hpp"
+#include "scenario/prediction.hpp"
+#include "search/embedding/candidates.hpp"
 
 namespace lockstep {
 

@@ -5,41 +5,21 @@
 #include <algorithm>
 
 #include "app/answer.hpp"
-#include "app/search/left_out_plans.hpp"
-#include "app/search/own_plan.hpp"
 #include "app/search/plan_reasons.hpp"
-#include "app/trust.hpp"
+#include "scenario/trust.hpp"
+#include "search/embedding/device_loads.hpp"
+#include "search/embedding/left_out_plans.hpp"
+#include "search/embedding/own_plan.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::ptrdiff_t kOursShown = 6;
 
-bool is_ours(const Candidate& candidate) {
-  return candidate.name.starts_with("lockstep");
-}
-
 bool is_among_our_best(const Candidate& candidate, const SearchResult& result) {
   return candidate.step && std::ranges::count_if(result.candidates, [&](const Candidate& other) {
                              return is_ours(other) && other.step && *other.step < *candidate.step;
                            }) < kOursShown;
-}
-
-bool is_rule(const Candidate& candidate) {
-  const bool learns = candidate.name == "autoshard" || candidate.name == "dreamshard";
-  return !is_ours(candidate) && !learns && candidate.name.find("neuroshard") != 0 &&
-         candidate.name != "exact" && candidate.name != kOwnPlan;
-}
-
-template <class Counts>
-const Candidate* fastest(const std::vector<Candidate>& candidates, Counts counts) {
-  const Candidate* best = nullptr;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.step && counts(candidate) && (best == nullptr || *candidate.step < *best->step)) {
-      best = &candidate;
-    }
-  }
-  return best;
 }
 
 std::string end_line(const SearchEnd& end) {
@@ -105,36 +85,13 @@ std::string bound_line(const ShardingProblem& problem, const Candidate& best) {
 
 /// What a search makes of `respect_memory: false`, by which it is not all that is asked for.
 std::string memory_line(const ShardingProblem& problem) {
-  const ScenarioSpec& scenario = problem.setting().scenario;
+  const ScenarioSpec& scenario = problem.resolved().scenario;
   return scenario.parallelism.embedding.respect_memory || !scenario.memory.check_capacity
              ? ""
              : "memory       tables may fill GPUs beyond memory_share, but steps have to fit "
                "(respect_memory: "
                "false): memory.check_capacity: false has those simulated that do not\n";
 }
-
-}  // namespace
-
-const Candidate* SearchResult::best_of(const std::string& method) const {
-  return fastest(candidates, [&](const Candidate& candidate) {
-    return method == "all" || method == "lockstep" || candidate.name == method;
-  });
-}
-
-const Candidate* SearchResult::best_rule() const {
-  return fastest(candidates, is_rule);
-}
-
-std::string SearchResult::why_none(const std::string& method) const {
-  const auto found = std::ranges::find(candidates, method, &Candidate::name);
-  return found == candidates.end() ? "it was not looked for" : found->why_no_step;
-}
-
-const Candidate* SearchResult::own() const {
-  return fastest(candidates, [](const Candidate& candidate) { return candidate.name == kOwnPlan; });
-}
-
-namespace {
 
 /// A plan beside the best one.
 std::string beside(const char* what, const Candidate* other, const Candidate& best) {
@@ -149,15 +106,15 @@ std::string beside(const char* what, const Candidate* other, const Candidate& be
 }  // namespace
 
 std::string search_text(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
-  const Setting setting = problem.under(best.plan);
-  const SimulationResult simulated = predict(setting, nullptr, EngineMode::Bare);
-  const double band = step_band(setting, simulated).relative;
+  const ResolvedScenario resolved = problem.under(best.plan);
+  const SimulationResult simulated = predict(resolved, nullptr, EngineMode::Bare);
+  const double band = step_band(resolved, simulated).relative;
   const Candidate* const rule = result.best_rule();
   const Candidate* const own = result.own();
   const auto beats = [&](const Candidate* other) { return other == nullptr || *best.step <= *other->step; };
   const bool is_best = beats(rule) && beats(own);  // of a method asked for by name: maybe not
   std::string text =
-      fmt::format("{}\n  {} on {}\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n", setting.scenario.name,
+      fmt::format("{}\n  {} on {}\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n", resolved.scenario.name,
                   plural(problem.task().tables.size(), "table"), plural(problem.task().devices(), "GPU"),
                   is_best ? "best plan" : "its plan ", best.name, *best.step, 100 * band);
   text += beside("best rule    ", rule, best) + beside("own plan     ", own, best);

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "app/overrides.hpp"
 #include "base/yaml_node.hpp"
+#include "scenario/overrides.hpp"
 
 namespace lockstep {
 

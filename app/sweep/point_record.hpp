@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/outcome.hpp"
+#include "scenario/outcome.hpp"
 
 namespace lockstep {
 

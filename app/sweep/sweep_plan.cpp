@@ -6,12 +6,12 @@
 #include <array>
 #include <utility>
 
-#include "app/scenario_file.hpp"
 #include "app/version.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
 #include "base/text_hash.hpp"
 #include "base/yaml_text.hpp"
+#include "scenario/scenario_file.hpp"
 
 namespace lockstep {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "app/outcome.hpp"
-#include "app/overrides.hpp"
 #include "app/sweep/matrix.hpp"
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
+#include "scenario/outcome.hpp"
+#include "scenario/overrides.hpp"
 
 namespace lockstep {
 

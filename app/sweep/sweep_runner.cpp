@@ -8,14 +8,14 @@
 #include <map>
 #include <utility>
 
-#include "app/forked_tasks.hpp"
-#include "app/memory_report.hpp"
 #include "app/metrics_json.hpp"
-#include "app/prediction.hpp"
-#include "app/scenario_file.hpp"
 #include "app/sweep/point_claim.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
+#include "base/forked_tasks.hpp"
+#include "scenario/memory_demand.hpp"
+#include "scenario/prediction.hpp"
+#include "scenario/scenario_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -31,9 +31,9 @@ int simulate_point(const SweepPlan& plan, const SweepPoint& point, const std::fi
   PointRecord record{point.key, {}, {}, {}};
   record.outcome = outcome_of([&] {
     const YamlDocument document = plan.document_of(point);
-    const Setting setting = build(document, plan.configs());
-    check_memory(setting);
-    record.metrics = metrics_json(setting, predict(setting, nullptr));
+    const ResolvedScenario resolved = build(document, plan.configs());
+    check_memory(resolved);
+    record.metrics = metrics_json(resolved, predict(resolved, nullptr));
     record.effective = effective_text<ScenarioSpec>(document, plan.configs());
     return kExitOk;
   });

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "app/progress.hpp"
 #include "app/sweep/point_record.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "app/sweep/sweep_plan.hpp"
+#include "base/progress.hpp"
 
 namespace lockstep {
 

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "app/search/sharding_problem.hpp"
 #include "base/config_path.hpp"
 #include "base/yaml_document.hpp"
+#include "search/embedding/sharding_problem.hpp"
 
 namespace lockstep::test {
 

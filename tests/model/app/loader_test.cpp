@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "app/answer.hpp"
-#include "app/prediction.hpp"
+#include "scenario/prediction.hpp"
 
 namespace lockstep {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr double kTolerance = 1e-6;
 
 /// 64 images on each of two GPUs.
-Setting setting_of(const std::string& loader) {
+ResolvedScenario resolved_from(const std::string& loader) {
   return build(YamlDocument::from_text("name: x\ncluster: dgx1v x 1\nsteps: 4\n"
                                        "workload: {model: resnet50, global_batch: 128" +
                                            loader + "}\nparallelism: {ranks: 2}\n",
@@ -22,7 +22,7 @@ Setting setting_of(const std::string& loader) {
 }
 
 double step_of(const std::string& loader) {
-  return predict(setting_of(loader), nullptr, EngineMode::Bare).mean_step().in_base_units();
+  return predict(resolved_from(loader), nullptr, EngineMode::Bare).mean_step().in_base_units();
 }
 
 TEST(Loader, FastWorkersAreHidden) {
@@ -48,9 +48,9 @@ TEST(Loader, TooFewCores) {
 }
 
 TEST(Loader, TheAnswerSaysWhatTheStepWaitsFor) {
-  const Setting setting = setting_of(", loader: {workers: 8, time_per_sample: 80 ms}");
-  const SimulationResult result = predict(setting, nullptr);
-  EXPECT_EQ(bottleneck(setting, result),
+  const ResolvedScenario resolved = resolved_from(", loader: {workers: 8, time_per_sample: 80 ms}");
+  const SimulationResult result = predict(resolved, nullptr);
+  EXPECT_EQ(bottleneck(resolved, result),
             "input-bound: the step waits for its batch, which takes 100 % of the critical path");
 }
 

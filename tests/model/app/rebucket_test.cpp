@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "app/replay_report.hpp"
-#include "app/replay_run.hpp"
 #include "base/error.hpp"
+#include "scenario/replay_run.hpp"
 #include "tests/support/kineto_text.hpp"
 #include "tests/support/scratch_folder.hpp"
 

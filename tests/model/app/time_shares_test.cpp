@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-Setting two_steps() {
+ResolvedScenario two_steps() {
   return build(YamlDocument::from_text("name: x\ncluster: single_v100_16gb x 1\nsteps: 2\n"
                                        "workload: {model: dlrm_default, global_batch: 2048}\n",
                                        "scenario.yaml"),
@@ -32,7 +32,7 @@ SimulationResult result_of(std::array<double, 2> compute, std::array<double, 2> 
 std::map<std::string, double> shares_of(std::array<double, 2> compute, std::array<double, 2> ends) {
   std::map<std::string, double> shares;
   for (const TimeShare& share : time_shares(two_steps(), result_of(compute, ends))) {
-    shares[share.what] = share.seconds;
+    shares[name_of(share)] = share.seconds;
   }
   return shares;
 }
@@ -56,7 +56,7 @@ TEST(Bottleneck, IsTheHostThatMostOfTheCriticalPathIsOf) {
   SimulationResult result = result_of({0.6, 0.6}, {1, 1});
   EXPECT_EQ(bottleneck(two_steps(), result),
             "compute-bound: kernels keep the GPU busy for 60 % of the step; next, host-bound idle with 40 %");
-  result.critical_path = {{"host: aten::linear", 0.4, 9, {}, PathPart::HostWork, {}},
+  result.critical_path = {{"host: aten::linear", 0.4, 9, {}, PathPart::HostWork, {}, 0, "aten::linear"},
                           {"gemm", 0.1, 3, {}, PathPart::Kernel, {}}};
   EXPECT_EQ(bottleneck(two_steps(), result),
             "host-bound: 80 % of the critical path is work of the CPU; compute takes 60 % of the step");
@@ -110,8 +110,8 @@ TEST(Bottleneck, IsPcieWithItsCollectives) {
 /// An optimizer on the CPU launches nothing: CUDA graphs would not help.
 TEST(Bottleneck, NamesAdamOnTheCpu) {
   SimulationResult result = result_of({0.3, 0.3}, {1, 1});
-  result.critical_path = {{"host: cpu_adam", 0.44, 9, {}, PathPart::HostWork, {}},
-                          {"host: aten::linear", 0.03, 9, {}, PathPart::HostWork, {}},
+  result.critical_path = {{"host: cpu_adam", 0.44, 9, {}, PathPart::HostWork, {}, 0, "cpu_adam"},
+                          {"host: aten::linear", 0.03, 9, {}, PathPart::HostWork, {}, 0, "aten::linear"},
                           {"gemm", 0.53, 3, {}, PathPart::Kernel, {}}};
   EXPECT_EQ(
       bottleneck(two_steps(), result),

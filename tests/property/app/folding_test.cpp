@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "app/prediction.hpp"
+#include "scenario/prediction.hpp"
 #include "tests/support/same_result.hpp"
 
 namespace lockstep::testing {
@@ -10,8 +10,8 @@ SimulationResult predicted(const ConfigPath& configs, const std::string& scenari
   const auto path = configs.find_scenario(scenario);
   YamlDocument document = YamlDocument::from_file(path);
   document.set("fold", fold);
-  const Setting setting = build(document, configs.beside(path.parent_path()));
-  return predict(setting, nullptr, EngineMode::Bare);
+  const ResolvedScenario resolved = build(document, configs.beside(path.parent_path()));
+  return predict(resolved, nullptr, EngineMode::Bare);
 }
 
 bool is_sweep(const ConfigPath& configs, const std::string& scenario) {

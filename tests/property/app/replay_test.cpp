@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "app/prediction.hpp"
-#include "app/replay_run.hpp"
+#include "scenario/prediction.hpp"
+#include "scenario/replay_run.hpp"
 #include "traces/chrome_trace.hpp"
 
 namespace lockstep {
@@ -19,8 +19,8 @@ class OwnTimeline : public ::testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
 
   /// @param slow_ranks as `vary.slow_ranks` lists them
-  Setting setting(double host_speed, const std::string& slow_ranks = "[]",
-                  const std::string& cluster = "dgx1v x 1") const {
+  ResolvedScenario resolved(double host_speed, const std::string& slow_ranks = "[]",
+                            const std::string& cluster = "dgx1v x 1") const {
     const auto configs = ConfigPath::standard();
     const auto path = configs.find_scenario("dlrm_default_8xv100");
     YamlDocument document = YamlDocument::from_file(path);
@@ -32,9 +32,9 @@ class OwnTimeline : public ::testing::Test {
     return build(document, configs.beside(path.parent_path()));
   }
 
-  void record(const std::string& slow_ranks = "[]") const { write(setting(1, slow_ranks)); }
+  void record(const std::string& slow_ranks = "[]") const { write(resolved(1, slow_ranks)); }
 
-  void write(const Setting& made) const {
+  void write(const ResolvedScenario& made) const {
     ChromeTraceOptions options;
     options.path = path_;
     ChromeTraceWriter writer{made.job, made.fabric.vertices(), options};
@@ -65,7 +65,7 @@ TEST_F(OwnTimeline, ReplaysToItself) {
 
 /// Also of two nodes, whose GPUs have the same ordinals.
 TEST_F(OwnTimeline, OfSeveralNodesReplaysToItself) {
-  const Setting made = setting(1, "[]", "dgx1v x 2");
+  const ResolvedScenario made = resolved(1, "[]", "dgx1v x 2");
   write(made);
   const ReplayRun run = replay();
   const ReplayRun::Result plain = run.simulate(nullptr);
@@ -82,7 +82,7 @@ TEST_F(OwnTimeline, FasterHostGivesWhatSimulatingOneGives) {
   record();
   const ReplayRun run = replay("what_if: { host_speed: 2 }");
   const double changed = run.simulate(&run.spec().what_if).simulation.makespan().in_base_units();
-  const double truth = predict(setting(2), nullptr, EngineMode::Bare).makespan().in_base_units();
+  const double truth = predict(resolved(2), nullptr, EngineMode::Bare).makespan().in_base_units();
   EXPECT_NEAR(changed / truth, 1, 0.01);
 }
 
@@ -94,7 +94,7 @@ TEST_F(OwnTimeline, CuredHostsGiveWhatSimulatingEqualOnesGives) {
     const ReplayRun run = replay("what_if: { stragglers: median, straggler_work: " + work + " }");
     return run.simulate(&run.spec().what_if).simulation.makespan().in_base_units();
   };
-  const double truth = predict(setting(1), nullptr, EngineMode::Bare).makespan().in_base_units();
+  const double truth = predict(resolved(1), nullptr, EngineMode::Bare).makespan().in_base_units();
   const ReplayRun run = replay();
   EXPECT_GT(run.simulate(nullptr).simulation.makespan().in_base_units() / truth, 1.5);
   EXPECT_NEAR(span("host") / truth, 1, 0.002);
@@ -111,7 +111,7 @@ TEST_F(OwnTimeline, OtherBucketsGiveWhatSimulatingThemGives) {
   document.set("interference", "false");  // as above
   const auto made = [&] { return build(document, configs.beside(path.parent_path())); };
   {
-    const Setting recorded = made();
+    const ResolvedScenario recorded = made();
     ChromeTraceOptions options;
     options.path = path_;
     ChromeTraceWriter writer{recorded.job, recorded.fabric.vertices(), options};

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "app/prediction.hpp"
-#include "app/replay_run.hpp"
 #include "app/trace_conversion.hpp"
+#include "scenario/prediction.hpp"
+#include "scenario/replay_run.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "traces/chrome_trace.hpp"
 
@@ -19,7 +19,7 @@ class ConvertedTimeline : public ::testing::Test {
   void SetUp() override {
     const auto configs = ConfigPath::standard();
     const auto path = configs.find_scenario("dlrm_default_8xv100");
-    const Setting made = build(YamlDocument::from_file(path), configs.beside(path.parent_path()));
+    const ResolvedScenario made = build(YamlDocument::from_file(path), configs.beside(path.parent_path()));
     ChromeTraceOptions options;
     options.path = folder_ / "timeline.json.gz";
     ChromeTraceWriter writer{made.job, made.fabric.vertices(), options};
@@ -35,8 +35,8 @@ class ConvertedTimeline : public ::testing::Test {
 
   [[nodiscard]] double run_again() const {
     const YamlDocument scenario = YamlDocument::from_file(folder_ / "traces/scenario.yaml");
-    const Setting setting = build(scenario, ConfigPath::standard().beside(folder_ / "traces"));
-    return predict(setting, nullptr, EngineMode::Bare).makespan().in_base_units();
+    const ResolvedScenario resolved = build(scenario, ConfigPath::standard().beside(folder_ / "traces"));
+    return predict(resolved, nullptr, EngineMode::Bare).makespan().in_base_units();
   }
 
   test::ScratchFolder folder_;

@@ -1,7 +1,7 @@
 /// @file
 /// Replays of small profiles, as the command makes them.
 
-#include "app/replay_run.hpp"
+#include "scenario/replay_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 
 #include <map>
 
-#include "app/plan_file_meant.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "scenario/plan_file_meant.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace lockstep {

@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <string>
 
-#include "app/imported_traces.hpp"
-#include "app/prediction.hpp"
-#include "app/replay_run.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/error.hpp"
+#include "scenario/prediction.hpp"
+#include "scenario/replay_run.hpp"
 #include "tests/support/measured_table.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "traces/imported_traces.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -107,8 +107,8 @@ TEST_P(RealConversion, KeepsKernelsStreamsAndWaits) {
   // The written traces take what the replay takes.
   const ReplayRun run{{paths.front()}, YamlDocument::from_text("{}", "edits"), ConfigPath::standard()};
   const YamlDocument scenario = YamlDocument::from_file(folder / "scenario.yaml");
-  const Setting setting = build(scenario, ConfigPath::standard().beside(folder.path()));
-  EXPECT_EQ(predict(setting, nullptr, EngineMode::Bare).makespan().in_base_units(),
+  const ResolvedScenario resolved = build(scenario, ConfigPath::standard().beside(folder.path()));
+  EXPECT_EQ(predict(resolved, nullptr, EngineMode::Bare).makespan().in_base_units(),
             run.simulate(nullptr).simulation.makespan().in_base_units());
 }
 

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "app/commands/validate.hpp"
-#include "app/row_predictions.hpp"
 #include "calibration/validation_figures.hpp"
 #include "calibration/validation_text.hpp"
+#include "scenario/row_predictions.hpp"
 
 namespace lockstep {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "app/replay_report.hpp"
-#include "app/replay_run.hpp"
+#include "scenario/replay_run.hpp"
 #include "tests/support/measured_table.hpp"
 
 namespace lockstep::testing {

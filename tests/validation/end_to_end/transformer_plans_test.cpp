@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "app/commands/validate.hpp"
-#include "app/row_predictions.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/plan_picks.hpp"
 #include "calibration/validation_figures.hpp"
 #include "calibration/validation_text.hpp"
+#include "scenario/row_predictions.hpp"
 
 namespace lockstep {
 namespace {

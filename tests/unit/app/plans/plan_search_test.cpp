@@ -1,17 +1,17 @@
 // The search against simulating everything, on a machine where that takes a second.
 
-#include "app/plans/plan_search.hpp"
+#include "search/plans/plan_search.hpp"
 
 #include <gmock/gmock.h>
 
 #include <set>
 
-#include "app/memory_report.hpp"
 #include "app/plans/plan_text.hpp"
-#include "app/plans/plan_variants.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
+#include "scenario/memory_demand.hpp"
 #include "search/plans/memory_bound.hpp"
+#include "search/plans/plan_variants.hpp"
 #include "tests/support/plan_scenarios.hpp"
 
 namespace lockstep {
@@ -99,7 +99,7 @@ TEST(MemoryBound, IsCloserWithAProbe) {
     const Bytes of_layer{costs.pass_memory.of_layer[MemoryUse::Activations]};
     const Bytes bound = memory_bound(candidate, judge.problem(), of_layer);
     EXPECT_GT(bound, memory_bound(candidate, judge.problem())) << in_words(candidate);
-    const Setting built = build(judge.document_of(candidate), ConfigPath::standard());
+    const ResolvedScenario built = build(judge.document_of(candidate), ConfigPath::standard());
     EXPECT_LE(judge.whole_memory(bound), fullest_rank(built)->memory.total()) << in_words(candidate);
   }
 }
@@ -211,8 +211,8 @@ TEST(PlanSearch, APlanIsAScenarioThatTakesItsStepTime) {
   const PlanSearchResult found = search(judge, space_of(judge.problem()), 1);
   const FoundPlan& best = found.plans.front();
   const auto document = YamlDocument::from_text(judge.effective(best.candidate), "plan_1.yaml");
-  const Setting setting = build(document, ConfigPath::standard());
-  EXPECT_EQ(predict(setting, nullptr, EngineMode::Bare).mean_step().in_base_units(), best.judgement->step);
+  const ResolvedScenario resolved = build(document, ConfigPath::standard());
+  EXPECT_EQ(predict(resolved, nullptr, EngineMode::Bare).mean_step().in_base_units(), best.judgement->step);
   EXPECT_THAT(plans_text(judge, found, 1), HasSubstr(plan_text(judge, best.candidate)));
   EXPECT_THAT(plans_svg(judge, found), HasSubstr("</svg>"));
 }

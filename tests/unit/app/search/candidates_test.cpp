@@ -1,4 +1,4 @@
-#include "app/search/candidates.hpp"
+#include "search/embedding/candidates.hpp"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <map>
 
-#include "app/search/device_loads.hpp"
-#include "app/search/left_out_plans.hpp"
 #include "app/search/search_report.hpp"
-#include "app/search/why_nothing_fits.hpp"
 #include "base/file.hpp"
+#include "search/embedding/device_loads.hpp"
+#include "search/embedding/left_out_plans.hpp"
+#include "search/embedding/why_nothing_fits.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/small_dlrm.hpp"
 #include "tests/support/small_networks.hpp"
@@ -39,8 +39,9 @@ TEST(ShardingProblem, SimulatesThePlansItIsGiven) {
   ASSERT_TRUE(greedy);
   // What `lockstep run` says of a scenario with the same planner.
   YamlDocument with_planner = small_model("{ planner: size_greedy }");
-  const Setting setting = build(with_planner, ConfigPath::standard());
-  EXPECT_EQ(problem.step_time(greedy->plan).value(), predict(setting, nullptr, EngineMode::Bare).mean_step());
+  const ResolvedScenario resolved = build(with_planner, ConfigPath::standard());
+  EXPECT_EQ(problem.step_time(greedy->plan).value(),
+            predict(resolved, nullptr, EngineMode::Bare).mean_step());
 }
 
 /// Pairs of a DGX-1V's GPUs share a link to the host: where all of a node have their part of a table, its
@@ -115,7 +116,7 @@ TEST(ShardingProblem, RoomWithoutRespectIsWhatTheGpuHas) {
         .capacity.front();
   };
   const ShardingProblem usual = test::problem_of({});
-  EXPECT_EQ(room(""), usual.setting().gpu_models.front().usable());
+  EXPECT_EQ(room(""), usual.resolved().gpu_models.front().usable());
   EXPECT_EQ(usual.task().capacity.front(), 0.8 * room(""));
   EXPECT_GT(room("memory: { check_capacity: false }\n"), 1e6 * room(""));
 }

@@ -1,12 +1,12 @@
-#include "app/search/own_plan.hpp"
+#include "search/embedding/own_plan.hpp"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "app/search/movable_pieces.hpp"
-#include "app/search/refinement.hpp"
 #include "app/search/search_report.hpp"
+#include "search/embedding/movable_pieces.hpp"
+#include "search/embedding/refinement.hpp"
 #include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
@@ -86,7 +86,7 @@ TEST(MovablePieces, OfNodesAreThePlan) {
                               "dcnv2_hugectr_n8_dp } }\n",
                               "hugectr.yaml"),
       ConfigPath::standard()};
-  const EmbeddingPlan& plan = problem.setting().scenario.parallelism.embedding.plan->value;
+  const EmbeddingPlan& plan = problem.resolved().scenario.parallelism.embedding.plan->value;
   const auto [division, pieces] = in_pieces(problem, plan);
   EXPECT_TRUE(division.by_nodes);
   EXPECT_EQ(pieces.pieces.size(), 10U + 4U);  // tables on one node; table 20 on four
@@ -99,7 +99,7 @@ TEST(MovablePieces, OfColumnsAreThePlan) {
       "{ tables: [0], sharding: column_wise, ranks: [0, 1] }, { tables: [1], sharding: column_wise, ranks: "
       "[1] "
       "}, { tables: [2], sharding: row_wise }, { tables: [3], sharding: data_parallel }");
-  const EmbeddingPlan& plan = problem.setting().scenario.parallelism.embedding.plan->value;
+  const EmbeddingPlan& plan = problem.resolved().scenario.parallelism.embedding.plan->value;
   const auto [division, pieces] = in_pieces(problem, plan);
   EXPECT_FALSE(division.by_nodes);
   EXPECT_EQ(pieces.pieces, (std::vector<sharding::Piece>{{0, 50, 0}, {0, 50, 1}, {1, 40, 1}}));
@@ -111,7 +111,7 @@ TEST(MovablePieces, KeepWholeTablesApart) {
   const ShardingProblem problem = problem_with(
       "{ tables: [0], sharding: column_wise, ranks: [0, 1] }, { tables: [1, 2, 3], sharding: table_wise, "
       "ranks: [1] }");
-  const EmbeddingPlan& plan = problem.setting().scenario.parallelism.embedding.plan->value;
+  const EmbeddingPlan& plan = problem.resolved().scenario.parallelism.embedding.plan->value;
   const auto [division, pieces] = in_pieces(problem, plan);
   EXPECT_EQ(by_table(plan_of(pieces, division)), by_table(plan));
 }

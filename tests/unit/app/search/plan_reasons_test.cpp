@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "app/search/device_loads.hpp"
 #include "ops/kernel_model.hpp"
 #include "ops/workload/layers/torch_embedding_bag.hpp"
+#include "search/embedding/device_loads.hpp"
 #include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {
@@ -98,14 +98,14 @@ TEST(DeviceLoads, CountTheRowsThatComeFromHostMemory) {
   const Seconds more =
       device_loads(problem, cached).front().compute - device_loads(problem, plan).front().compute;
   const double moved = 4 * 4096.0 * 40 * 64 * 4 * 0.99;
-  EXPECT_NEAR(more / (Bytes{moved} / problem.setting().gpu_models.front().host_copy.pinned), 1, 0.03);
+  EXPECT_NEAR(more / (Bytes{moved} / problem.resolved().gpu_models.front().host_copy.pinned), 1, 0.03);
 }
 
 /// nn.EmbeddingBag: a kernel for each table, its values and their sum into the table.
 TEST(DeviceLoads, AreThoseOfTheKernelsThatRun) {
   const ShardingProblem problem = problem_on(1, "embedding_kernels: embedding_bag, ");
   const EmbeddingTable& table = problem.task().tables.front().shape;
-  const GpuSpec& gpu = problem.setting().gpu_models.front();
+  const GpuSpec& gpu = problem.resolved().gpu_models.front();
   Seconds sum;
   for (const KernelCall& call : {kernels::bag_look_up(8192, table), kernels::bag_gradient(8192, table),
                                  kernels::bag_update(8192, table)}) {

@@ -1,8 +1,9 @@
-#include "app/search/searching.hpp"
+#include "app/search/search_report.hpp"
+#include "search/embedding/searching.hpp"
 
 #include <gmock/gmock.h>
 
-#include "app/search/refinement.hpp"
+#include "search/embedding/refinement.hpp"
 #include "tests/support/small_dlrm.hpp"
 
 namespace lockstep {

@@ -1,8 +1,0 @@
-#include "app/scenario_file.hpp"
-
-namespace lockstep {
-
-template ParameterType type_of<ScenarioSpec>();
-template ScenarioSpec read_document<ScenarioSpec>(const YamlDocument& document, const ConfigPath& configs);
-
-}  // namespace lockstep

@@ -1,0 +1,286 @@
+#include "scenario/replay_run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "scenario/machine_defaults.hpp"
+#include "base/error.hpp"
+#include "base/yaml_reader.hpp"
+#include "topology/peer_access.hpp"
+#include "traces/kineto/recorded_steps.hpp"
+#include "traces/pytorch_et/kineto_arguments.hpp"
+#include "traces/pytorch_et/trace_reader.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMega = 1e6;
+
+/// Gives spans to several listeners.
+class Fork final : public TimelineSink {
+ public:
+  Fork(TimelineSink& first, TimelineSink* second) : first_{first}, second_{second} {}
+  void write(std::span<const TimelineSpan> spans) override {
+    first_.write(spans);
+    if (second_ != nullptr) {
+      second_->write(spans);
+    }
+  }
+
+ private:
+  TimelineSink& first_;
+  TimelineSink* second_;
+};
+
+/// GPUs on one switch: nothing of it takes part in a replay without a cluster.
+Fabric switch_with(std::size_t gpus) {
+  std::vector<Vertex> vertices;
+  std::vector<Link> links;
+  Vertex hub;
+  hub.kind = VertexKind::NvSwitch;
+  hub.name = "switch";
+  const auto last = static_cast<VertexId>(gpus);
+  for (VertexId gpu = 0; gpu < last; ++gpu) {
+    Vertex vertex;
+    vertex.index = static_cast<int>(gpu);
+    vertex.name = fmt::format("gpu{}", gpu);
+    vertices.push_back(vertex);
+    Link link;
+    link.bandwidth = BytesPerSecond{1e9};
+    link.from = gpu;
+    link.to = last;
+    links.push_back(link);
+    std::swap(link.from, link.to);
+    links.push_back(link);
+  }
+  vertices.push_back(hub);
+  return {std::move(vertices), std::move(links)};
+}
+
+/// Latencies and gaps are in the traces.
+GpuSpec recorded_gpu(GpuSpec gpu) {
+  gpu.launch_to_start = Seconds{0};
+  gpu.kernel_gap = Seconds{0};
+  return gpu;
+}
+
+/// Shapes of operators from execution traces, for profiles that were recorded without.
+void add_shapes(const ReplaySpec& spec, const SourceLocation& at,
+                std::vector<kineto::RecordedTrace>& recorded) {
+  if (!spec.execution_traces.empty() && spec.execution_traces.size() != recorded.size()) {
+    throw InputError{at, fmt::format("execution_traces: {} of them for {} profiles: one for each is needed",
+                                     spec.execution_traces.size(), recorded.size())};
+  }
+  for (std::size_t i = 0; i < spec.execution_traces.size(); ++i) {
+    pytorch_et::add_arguments(recorded[i], pytorch_et::read_execution_trace(spec.execution_traces[i]));
+  }
+}
+
+/// @throws InputError also for how ranks communicate on a cluster that there is not
+ReplaySpec spec_of(const YamlDocument& document, const ConfigPath& configs) {
+  auto spec = read_document<ReplaySpec>(document, configs);
+  const YamlEntry* const collectives = document.root().find("collectives");
+  if (!spec.cluster && collectives != nullptr && !collectives->value.entries.empty()) {
+    throw InputError{
+        collectives->value.at,
+        "collectives: says nothing without 'cluster', the machine to simulate them on: as recorded "
+        "they take as long as they did"};
+  }
+  return spec;
+}
+
+/// The place of an entry of `what_if.kernels`.
+SourceLocation at_kernels(const YamlDocument& document, std::size_t edit) {
+  const YamlEntry* const what_if = document.root().find("what_if");
+  const YamlEntry* const kernels = what_if == nullptr ? nullptr : what_if->value.find("kernels");
+  const bool is_there = kernels != nullptr && edit < kernels->value.items.size();
+  return is_there ? kernels->value.items[edit].at : document.root().at;
+}
+
+KernelFamilies families_of(const ReplaySpec& spec) {
+  return spec.kernel_families ? families_with((*spec.kernel_families)->rows) : standard_families();
+}
+
+replay::Replay replay_of(const std::vector<std::string>& traces, const ReplaySpec& spec,
+                         const KernelFamilies& families, const SourceLocation& at) {
+  std::vector<kineto::RecordedTrace> recorded = replay::read_traces(traces);
+  add_shapes(spec, at, recorded);
+  auto ranks = static_cast<std::uint32_t>(spec.ranks);
+  if (ranks == 0 && spec.cluster && recorded.size() == 1 && recorded.front().world_size > 1) {
+    ranks = static_cast<std::uint32_t>(recorded.front().world_size);
+  }
+  try {
+    return replay::make_replay(std::move(recorded), ranks, families);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at, fmt::format("ranks: {}", problem.what())};
+  }
+}
+
+/// Launches and pieces of GPU work that the profiler lost.
+std::size_t lost_work(const replay::Replay& replay) {
+  std::size_t count = 0;
+  for (const replay::RankRecording& rank : replay.ranks) {
+    count += static_cast<std::size_t>(
+        std::ranges::count(rank.trace.lost, kineto::LostEvent::Kind::Work, &kineto::LostEvent::kind));
+  }
+  return count;
+}
+
+/// What the traces do not hold of the steps that a change is about; of traces without steps, of their
+/// windows.
+void add_doubts(const replay::WhatIfSpec& change, const replay::Replay& replay, ReplayRun::Result& result) {
+  std::vector<std::string> steps;
+  for (const replay::RankComparison& rank : result.ranks) {
+    for (const replay::StepPair& step : rank.steps) {
+      if (step.misses_work && std::ranges::find(steps, step.name) == steps.end()) {
+        steps.push_back(step.name);
+      }
+    }
+  }
+  const auto add = [&](const std::string& text) {
+    result.remark += (result.remark.empty() ? "" : "; ") + text;
+  };
+  if (!steps.empty()) {
+    add(fmt::format("not to be trusted: GPU work of {}{} has no record", steps.front(),
+                    steps.size() == 1 ? "" : fmt::format(" and {} more steps", steps.size() - 1)));
+  } else if (const std::size_t lost = lost_work(replay);
+             lost > 0 &&
+             std::ranges::all_of(result.ranks, [](const auto& rank) { return rank.steps.empty(); })) {
+    add(fmt::format("not to be trusted: {} launches or pieces of GPU work have no record", lost));
+  }
+  double silence = 0;
+  for (const CriticalShare& share : result.simulation.critical_path) {
+    silence += share.part == PathPart::Silence ? share.seconds : 0;
+  }
+  constexpr double kMuch = 0.05;
+  if (change.host_speed != 1 && silence > kMuch * result.simulation.makespan().in_base_units()) {
+    add(fmt::format("{:.3f} ms of its critical path are time of the host in which nothing was recorded",
+                    1e3 * silence));
+  }
+}
+
+}  // namespace
+
+ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document,
+                     const ConfigPath& configs)
+    : spec_{spec_of(document, configs)},
+      families_{families_of(spec_)},
+      at_{document.root().at},
+      replay_{replay_of(traces, spec_, families_, document.root().at)},
+      fabric_{spec_.cluster ? (*spec_.cluster)->fabric() : switch_with(replay_.job.ranks.size())} {
+  expect_known_families(document);
+  place(document.root().at);
+  if (spec_.cluster) {
+    use_cluster(document.root().at, configs);
+  }
+  if (spec_.gpu) {
+    kernels_ =
+        replay::predict_kernels(replay_, **spec_.gpu, spec_.recorded_gpu ? &**spec_.recorded_gpu : nullptr);
+  }
+  check(replay_.job);
+}
+
+void ReplayRun::expect_known_families(const YamlDocument& document) const {
+  for (std::size_t i = 0; i < spec_.what_if.kernels.size(); ++i) {
+    const std::string& family = spec_.what_if.kernels[i].family;
+    if (!family.empty() && !std::ranges::binary_search(families_.names(), family)) {
+      throw InputError{at_kernels(document, i),
+                       fmt::format("there is no family '{}' of kernels; there are {}", family,
+                                   fmt::join(families_.names(), ", "))};
+    }
+  }
+}
+
+void ReplayRun::place(const SourceLocation& at) {
+  const std::size_t ranks = replay_.job.ranks.size();
+  if (fabric_.gpus().size() < ranks) {
+    throw InputError{at, fmt::format("cluster: it has {} GPUs for {} ranks", fabric_.gpus().size(), ranks)};
+  }
+  if (!spec_.cluster && ranks > replay_.ranks.size()) {
+    throw InputError{at,
+                     "ranks: more ranks than traces communicate otherwise than was recorded: say the machine "
+                     "with cluster: NAME"};
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    replay_.job.ranks[rank].gpu = fabric_.gpus()[rank];
+  }
+}
+
+void ReplayRun::use_cluster(const SourceLocation& at, const ConfigPath& configs) {
+  try {
+    const auto gpu =
+        read_file<GpuSpec>(configs.find("gpus", fabric_.vertices()[fabric_.gpus().front()].model), configs);
+    fabric_ = with_peer_access(fabric_, {access_of_models(fabric_, configs),
+                                         {spec_.collectives.p2p_level, spec_.collectives.net_gdr_level},
+                                         replay_.job.ranks.size()});
+    auto profile =
+        spec_.collectives.profile
+            ? **spec_.collectives.profile
+            : read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric_, gpu)), configs);
+    planner_.emplace(fabric_, options_of(spec_.collectives, std::move(profile)));
+    transfers_ = replay::resimulate_collectives(replay_, *planner_, fabric_);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at, fmt::format("cluster: {}", problem.what())};
+  }
+}
+
+Job ReplayRun::changed(const Job& job, const replay::WhatIfSpec& change) const {
+  try {
+    std::vector<replay::KernelOrigins> origins;
+    for (const replay::RankProgram& rank : replay_.programs) {
+      origins.push_back(rank.origins);
+    }
+    return replay::edited(job, change, std::move(origins));
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at_, problem.what()};
+  }
+}
+
+replay::Rebucketed ReplayRun::with_buckets(const replay::BucketEdit& edit) const {
+  try {
+    return replay::rebucketed(replay_, edit);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at_, fmt::format("what_if.buckets: {}", problem.what())};
+  }
+}
+
+ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline) const {
+  const bool has_buckets = change != nullptr && change->buckets;
+  const replay::Rebucketed other = has_buckets ? with_buckets(*change->buckets) : replay::Rebucketed{};
+  const Job& recorded = has_buckets ? other.job : replay_.job;
+  const Job job = change != nullptr ? changed(recorded, *change) : recorded;
+  SimulationInput input;
+  input.job = &job;
+  input.fabric = &fabric_;
+  input.gpu_models = {recorded_gpu({})};
+  input.gpu_model_of_rank.assign(job.ranks.size(), 0);
+  input.host_factor.assign(job.ranks.size(), change != nullptr ? 1 / change->host_speed : 1.0);
+  input.plan_collective = [this](const CollectiveRequest& request, std::span<const VertexId> members) {
+    return planner_->plan(request, members);
+  };
+  SimulationOptions options;
+  options.engine = EngineMode::Bare;  // several simulations in one process
+  options.launch_queue = std::numeric_limits<std::uint32_t>::max();
+  options.recorded_steps = kineto::kStepPrefix;
+  replay::ReplayObserver observer =
+      has_buckets ? replay::ReplayObserver{replay_, other.subjects} : replay::ReplayObserver{replay_};
+  Fork listeners{observer, open_timeline ? open_timeline(job) : nullptr};
+  Result result;
+  result.simulation = lockstep::simulate(input, options, &listeners);
+  result.ranks = observer.compare();
+  if (has_buckets) {
+    result.remark = fmt::format("{} all-reduces of gradients a rank instead of {}, {:.4g} MB", other.made,
+                                other.recorded, other.bytes / kMega);
+  }
+  if (change != nullptr) {
+    add_doubts(*change, replay_, result);
+  }
+  return result;
+}
+
+}  // namespace lockstep

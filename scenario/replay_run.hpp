@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenario/replay_spec.hpp"
+#include "base/config_path.hpp"
+#include "base/yaml_document.hpp"
+#include "traces/replay/comparison.hpp"
+#include "traces/replay/predicted_kernels.hpp"
+#include "traces/replay/rebucket.hpp"
+#include "traces/replay/resimulate.hpp"
+
+namespace lockstep {
+
+/// A replay on its machine, ready to be simulated with and without changes.
+class ReplayRun {
+ public:
+  /// @throws InputError for traces or a specification that cannot be replayed
+  ReplayRun(const std::vector<std::string>& traces, const YamlDocument& document, const ConfigPath& configs);
+
+  struct Result {
+    SimulationResult simulation;
+    std::vector<replay::RankComparison> ranks;  ///< by trace
+    std::string remark;                         ///< what a change came to; empty: nothing to say
+  };
+  /// Makes who listens besides to the simulation of a job; null: nobody does.
+  using OpenSink = std::function<TimelineSink*(const Job&)>;
+  /// @param change null: as recorded
+  [[nodiscard]] Result simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline = {}) const;
+
+  [[nodiscard]] const ReplaySpec& spec() const { return spec_; }
+  [[nodiscard]] const replay::Replay& replay() const { return replay_; }
+  [[nodiscard]] const KernelFamilies& families() const { return families_; }
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  /// Of a given cluster.
+  [[nodiscard]] const std::vector<replay::TransferComparison>& transfers() const { return transfers_; }
+  /// On a given GPU; null: there is none, kernels take what they took.
+  [[nodiscard]] const replay::KernelComparison* kernels() const { return kernels_ ? &*kernels_ : nullptr; }
+
+ private:
+  void expect_known_families(const YamlDocument& document) const;
+  void place(const SourceLocation& at);
+  void use_cluster(const SourceLocation& at, const ConfigPath& configs);
+
+  [[nodiscard]] Job changed(const Job& job, const replay::WhatIfSpec& change) const;
+  [[nodiscard]] replay::Rebucketed with_buckets(const replay::BucketEdit& edit) const;
+
+  ReplaySpec spec_;
+  KernelFamilies families_;
+  SourceLocation at_;  // what the traces do not allow is told there
+  replay::Replay replay_;
+  Fabric fabric_;
+  std::optional<CollectivePlanner> planner_;  // none: without a cluster
+  std::vector<replay::TransferComparison> transfers_;
+  std::optional<replay::KernelComparison> kernels_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,99 @@
+#pragma once
+
+/// @file
+/// One scenario under many parallel plans: what a plan's stage costs, and what the whole step takes.
+
+#include <array>
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/config_path.hpp"
+#include "base/yaml_document.hpp"
+#include "scenario/prediction.hpp"
+#include "search/plans/plan_candidate.hpp"
+#include "search/plans/plan_estimate.hpp"
+#include "search/plans/plan_outlook.hpp"
+#include "search/plans/plan_space.hpp"
+#include "search/plans/stage_messages.hpp"
+#include "search/plans/stage_probe.hpp"
+#include "search/plans/stage_simulator.hpp"
+
+namespace lockstep {
+
+/// What the simulation says of a plan.
+struct PlanJudgement {
+  double step = 0;         ///< s; 0: not simulated, because it does not fit
+  double band = 0;         ///< relative half-width of the step
+  MemoryBreakdown memory;  ///< of the fullest GPU, with context and fragmentation
+  double levelled = 0;     ///< that share of the smallest GPU's memory, bytes: where GPUs are alike its own
+  double capacity = 0;     ///< of that GPU, bytes; 0: not checked
+  double host_share = 0;   ///< of the fullest host's memory; 0: nothing is kept there
+
+  [[nodiscard]] bool fits() const {
+    return (capacity == 0 || memory.total().in_base_units() <= capacity) && host_share <= 1;
+  }
+};
+
+/// As a child process prints it, and its parent reads it.
+[[nodiscard]] std::string printed(const PlanJudgement& judgement);
+[[nodiscard]] PlanJudgement judgement_in(const std::string& printed);
+[[nodiscard]] std::string printed(const ProbeAnswers& answers);
+[[nodiscard]] ProbeAnswers probe_answers_in(std::istream& printed);  ///< the next of them
+
+class PlanJudge {
+ public:
+  /// @param gpus the numbers of GPUs to plan for; empty: those of the scenario
+  /// @throws InputError for a scenario that is not one, or trains no transformer by any plan;
+  ///   std::invalid_argument for more GPUs than the cluster has
+  PlanJudge(YamlDocument document, ConfigPath configs, std::vector<int> gpus);
+  PlanJudge(const PlanJudge&) = delete;
+  PlanJudge& operator=(const PlanJudge&) = delete;
+
+  [[nodiscard]] const PlanProblem& problem() const { return problem_; }
+  [[nodiscard]] const ScenarioSpec& scenario() const { return scenario_; }
+
+  /// Builds what all plans share. Before the others below. @throws InputError as build()
+  void prepare(const PlanCandidate& any);
+
+  /// Groups of the plan that leave their NVLink domain: see straddling_groups().
+  [[nodiscard]] std::vector<std::string> straddling(const PlanCandidate& candidate) const;
+
+  /// The scenario's `parallelism` with this plan: what a search prints of it.
+  [[nodiscard]] ParallelismSpec parallelism_of(const PlanCandidate& candidate) const;
+  /// The scenario with this plan: `lockstep run` takes it.
+  [[nodiscard]] YamlDocument document_of(const PlanCandidate& candidate) const;
+  [[nodiscard]] std::string effective(const PlanCandidate& candidate) const;
+
+  [[nodiscard]] StageSimulator stages() const;
+
+  [[nodiscard]] EstimateInput estimate_input(const PlanCandidate& candidate) const;
+
+  [[nodiscard]] MachineRates rates() const;
+
+  /// With context and fragmentation.
+  [[nodiscard]] Bytes whole_memory(Bytes allocated) const;
+  [[nodiscard]] Bytes capacity() const;  ///< of the smallest GPU; infinite where the scenario does not check
+  [[nodiscard]] Bytes most_capacity() const;  ///< likewise of the largest
+  /// With context and fragmentation, the largest share of its smallest GPU's memory that a stage needs, of
+  /// the memory of the smallest of all: plans whose fullest GPUs are of several kinds compare by it.
+  /// @param of_stages allocated, by stage (memory_of_stages())
+  [[nodiscard]] Bytes levelled(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const;
+  /// The same as a share: more than 1 does not fit; 0 where the scenario does not check.
+  [[nodiscard]] double fullness(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const;
+
+  /// The plan, or the scenario as it is (std::nullopt), simulated: at most once per process.
+  /// @throws InputError, StallError
+  [[nodiscard]] PlanJudgement judge(const std::optional<PlanCandidate>& candidate) const;
+
+ private:
+  YamlDocument document_;
+  ConfigPath configs_;
+  ScenarioSpec scenario_;
+  PlanProblem problem_;
+  std::optional<ResolvedScenario> resolved_;
+  std::optional<StageMessages> messages_;  // on the setting's fabric
+};
+
+}  // namespace lockstep

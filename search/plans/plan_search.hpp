@@ -1,0 +1,79 @@
+#pragma once
+
+/// @file
+/// The search for the best parallel plans of a scenario (docs/plans.md).
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/progress.hpp"
+#include "search/plans/plan_judge.hpp"
+#include "search/plans/plan_space.hpp"
+#include "search/plans/plan_tasks.hpp"
+
+namespace lockstep {
+
+constexpr std::size_t kMostSimulated = 64;  ///< of the fastest by estimate, for a number of GPUs
+
+struct PlanSearchOptions {
+  std::optional<std::chrono::duration<double>> budget;  ///< none: until all is estimated
+  std::size_t jobs = 1;
+  std::size_t keep = 5;  ///< plans to report
+};
+
+struct FoundPlan {
+  PlanCandidate candidate;
+  PlanEstimate estimate;                   ///< memory as PlanJudge::levelled(); 0 of variants
+  std::optional<PlanJudgement> judgement;  ///< none: not simulated
+
+  [[nodiscard]] bool is_estimated() const { return estimate.step > Seconds{0}; }
+  [[nodiscard]] PlanFigures figures() const {
+    return judgement
+               ? PlanFigures{judgement->step, judgement->levelled, candidate.gpus}
+               : PlanFigures{estimate.step.in_base_units(), estimate.memory.in_base_units(), candidate.gpus};
+  }
+};
+
+struct PlanSearchResult {
+  PlanEnumeration enumeration;             ///< Pruned::Bound and Memory counted too
+  std::size_t probes = 0, probes_run = 0;  ///< stages to simulate, and simulated
+  /// By number of GPUs, where as many plans were simulated as are at most: those left that may be faster than
+  /// the best, as estimated.
+  std::map<int, std::size_t> left;
+  std::map<std::string, PlanFailure> failures;  ///< by what simulations complained of
+  std::size_t failed_probes = 0;                ///< stages whose simulation failed
+  std::size_t not_estimated = 0;                ///< candidates, for one of their stages failed
+  std::vector<PlanCandidate> failed;            ///< whose simulation failed
+  std::vector<FoundPlan> estimated;             ///< all that the estimate says fit, fastest first
+  std::size_t balanced = 0;                     ///< of these with uneven stages
+  std::vector<FoundPlan> plans;                 ///< simulated, and fit: fastest first
+  std::vector<FoundPlan> front;                 ///< of these, by step time, memory, GPUs
+  std::vector<FoundPlan> too_big;               ///< built, and do not fit: leanest first
+  std::vector<FoundPlan> offloaded;  ///< where nothing fits: too big ones that do with offload, fastest first
+  std::optional<PlanJudgement> own;  ///< the scenario's own plan, where it can be
+  std::string own_failure;           ///< why it cannot; "": it can, or there was no time
+  int interruption = 0;              ///< signal; 0: none
+  bool out_of_time = false;
+
+  /// Of the simulated plans: estimated over simulated step time, less 1; mean absolute, and extremes.
+  struct EstimateErrors {
+    double mean = 0, least = 0, most = 0;
+  };
+  [[nodiscard]] EstimateErrors estimate_errors() const;
+
+  /// Simulations failed of what may be better than all that is known.
+  [[nodiscard]] bool has_gaps() const { return not_estimated > 0 || !failed.empty(); }
+};
+
+/// Estimates every candidate from probes of its stage, then simulates the best by estimate: the fastest of
+/// each number of GPUs and what shows the front (next_of_front()), and on until no estimate is closer to the
+/// best than estimates have been too slow, but at most kMostSimulated of a number of GPUs. @pre the process
+/// has one thread
+/// @throws InputError where the scenario cannot be built
+[[nodiscard]] PlanSearchResult search_plans(PlanJudge& judge, const PlanSpace& space,
+                                            const PlanSearchOptions& options, const Progress& progress);
+
+}  // namespace lockstep
