@@ -101,7 +101,7 @@ struct NetworkSpec {
     key.optional(
         "fabric", network.fabric, std::nullopt,
         "how NCCL sends between nodes, a name of configs/fabrics: ib, roce, efa, cxi, tcpxo, sockets; "
-        "left out: InfiniBand's costs, with the widest band");
+        "left out: NCCL's own constants, with the widest band");
     key.optional("link", network.link, std::nullopt, "NIC to leaf; default: the ports of each node's NICs");
     key.optional("nics_per_node", network.nics_per_node, usual.nics_per_node,
                  "plugged in, spread evenly over those of a node; 0: all");

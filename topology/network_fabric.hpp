@@ -69,9 +69,9 @@ struct NetworkFabric {
         "times with Simple, twice on AMD");
     key.optional("message", fabric.message, usual.message,
                  "of the proxy thread for each message sent and received, one after the other, e.g. 1 us");
-    key.optional("eager", fabric.eager, usual.eager,
-                 "largest message that needs no handshake; 0 B: none does");
-    key.optional("handshake", fabric.handshake, usual.handshake, "of each message larger than 'eager'");
+    key.optional("eager", fabric.eager, usual.eager, "largest message that needs no handshake");
+    key.optional("handshake", fabric.handshake, usual.handshake,
+                 "of each message larger than 'eager', e.g. 18 us");
     key.optional("buffer", fabric.buffer, usual.buffer,
                  "of a channel with Simple (NCCL_BUFFSIZE): what is in flight at most");
     key.optional("message_size", fabric.message_size, usual.message_size,

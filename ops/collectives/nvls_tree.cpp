@@ -8,6 +8,9 @@
 namespace lockstep {
 namespace {
 
+/// NCCL to 2.21 src/transport/nvls.cc; with 2.29 two GPUs a node were measured to take rings.
+constexpr std::size_t kFewestOfNode = 3;
+
 std::string_view objection(const CollectiveRequest& request, const GroupLayout& layout) {
   if (request.kind != CollectiveKind::AllReduce) {
     return "nvls_tree serves all-reduce only";
@@ -16,8 +19,8 @@ std::string_view objection(const CollectiveRequest& request, const GroupLayout& 
     return "nvls_tree needs several nodes, and all members behind the NVSwitches of theirs";
   }
   for (const std::vector<int>& node : layout.nodes) {
-    if (node.size() < 2 || node.size() != layout.nodes.front().size()) {
-      return "nvls_tree needs equally many members, two or more, on every node";
+    if (node.size() < kFewestOfNode || node.size() != layout.nodes.front().size()) {
+      return "nvls_tree needs equally many members, three or more, on every node";
     }
   }
   return {};

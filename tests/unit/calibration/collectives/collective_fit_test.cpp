@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "calibration/collectives/group_errors.hpp"
 #include "ops/collectives/collective_planner.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "topology/network_fabric.hpp"
 #include "topology/read_cluster.hpp"
 
 namespace lockstep {
@@ -67,6 +69,47 @@ TEST(CollectiveFit, FindsTheProfileThatMadeTheMeasurements) {
   for (const FittedRow& row : fit.rows) {  // also the sizes and the group of 3 that it did not see
     const CollectiveMeasurements made = measurements_of(fabric, truth, 5_us);
     EXPECT_NEAR(row.predicted / made.rows[row.measurement].time, 1, 0.06) << row.measurement;
+  }
+}
+
+/// All-gathers and all-to-alls of @p nodes nodes of four, on a machine that sends between them as @p profile
+/// says.
+CollectiveMeasurements measured_between(const Fabric& fabric, const CollectiveProfile& profile, int nodes) {
+  const CollectivePlanner planner{fabric, {profile, {}, {}}};
+  const std::vector<VertexId> members{fabric.gpus().begin(), fabric.gpus().begin() + 4 * nodes};
+  CollectiveMeasurements made{{"made up"}, {}};
+  for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::AllToAll}) {
+    for (Bytes size = 64_KiB; size <= 1_GiB; size = 2.0 * size) {
+      const CollectivePlan plan = planner.plan({.kind = kind, .size = size}, members);
+      made.rows.push_back({kind, nodes, 4, size, 3_us + time_alone(plan, fabric), 0});
+    }
+  }
+  return made;
+}
+
+TEST(CollectiveFit, TwoNodesTellHowEightSend) {
+  // A machine whose proxies take longer than its fabric says: fitted on two nodes, eight are met.
+  const Fabric fabric = read_cluster("polaris").fabric();
+  const CollectiveProfile start = shipped("dgx_a100");
+  CollectiveProfile truth = start;
+  truth.between_nodes = *fabric.network();
+  truth.between_nodes->handshake = 40_us;
+  truth.between_nodes->message = 9_us;
+  truth.link_efficiency.network = 0.8;
+  const CollectiveMeasurements made = measured_between(fabric, truth, 2);
+  const CollectiveFit fit = fit_collectives(made, fabric, start, {4, {}});
+  ASSERT_TRUE(fit.profile.between_nodes);
+  EXPECT_TRUE(number(fit, "between_nodes.handshake").moved);
+  const CollectivePlanner fitted{fabric, {fit.profile, {}, {}}}, named{fabric, {start, {}, {}}};
+  for (const CollectiveMeasurement& row : measured_between(fabric, truth, 8).rows) {
+    const CollectiveRequest request{.kind = row.kind, .size = row.size};
+    const auto off = [&](const CollectivePlanner& planner) {
+      return std::abs(std::log((3_us + time_alone(planner.plan(request, fabric.gpus()), fabric)) / row.time));
+    };
+    EXPECT_LT(off(fitted), 0.15) << to_string(row.size);
+    if (row.size >= 4_MiB) {
+      EXPECT_LT(off(fitted), off(named)) << to_string(row.size);
+    }
   }
 }
 

@@ -116,12 +116,12 @@ TEST(Ring, SendsTheBandwidthOptimalVolumeInTwicePassSteps) {
   }
 }
 
-TEST(Ring, CountsStepsInsideAndBetweenNodesAsNcclDoes) {
-  // 4 nodes of 8: 2 * 31 steps, 2 * 3 of them between nodes.
+TEST(Ring, CountsTheStepsOfTheChunkThatCrossesMostNodes) {
+  // 4 nodes of 8: 2 * 31 steps, 2 * 4 of them between nodes.
   const StepCount steps =
       row_of(CommAlgorithm::Ring).steps({.kind = CollectiveKind::AllReduce}, uniform_layout(32, 8));
-  EXPECT_EQ(steps.between_nodes, 6);
-  EXPECT_EQ(steps.within_nodes, 56);
+  EXPECT_EQ(steps.between_nodes, 8);
+  EXPECT_EQ(steps.within_nodes, 54);
 }
 
 TEST(Ring, ScalesLinearly) {

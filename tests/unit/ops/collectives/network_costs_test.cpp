@@ -22,6 +22,7 @@ CollectiveOptions options_with(const NetworkFabric& network) {
   CollectiveOptions options;
   options.profile.ring.simple = ProtocolCosts{.base = 3_us, .nvlink = 1_us, .pcie = 1_us, .network = 10_us};
   options.profile.between_nodes = network;
+  options.algorithm[CollectiveKind::AllReduce] = CommAlgorithm::Ring;
   return options;
 }
 
@@ -47,7 +48,6 @@ TEST(NetworkCosts, StepsOfARingOverlapWithItsLinks) {
   for (const Bytes size : {64_KiB, 1_MiB, 16_MiB}) {  // less than a loop: 8 members * 8 channels * 2 MiB
     const CollectivePlan plan =
         plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = size}, options_with(network_of_tests()));
-    ASSERT_EQ(plan.algorithm, "ring");
     const Seconds links = size / rate_of_links(plan, fabric);
     const Seconds steps = 148_us + 4.0 / 14 / 2 * links;
     EXPECT_NEAR(time_alone(plan, fabric).in_base_units() / together(steps, links), 1, 1e-9);
@@ -55,18 +55,19 @@ TEST(NetworkCosts, StepsOfARingOverlapWithItsLinks) {
 }
 
 TEST(NetworkCosts, AMessageBeyondEagerShakesHands) {
-  // 64 KiB: chunks of 1 KiB, messages of 512 B. Two handshakes a chunk, 4 steps, twice as long: 16 more.
+  // 64 KiB: two channels, of which a NIC has less than one; chunks of 4 KiB in two messages, each sent and
+  // received: 4 handshakes a step, 4 steps, twice as long: 32 more.
   NetworkFabric network = network_of_tests();
   const Fabric fabric = testing::rail_cluster(2, 4);
   const CollectiveRequest request{.kind = CollectiveKind::AllReduce, .size = 64_KiB};
   network.handshake = 5_us;
-  network.eager = 512_B;
+  network.eager = 4_KiB;
   const Seconds eager = time_alone(plan_all(fabric, request, options_with(network)), fabric);
-  network.eager = 511_B;
+  network.eager = 4095_B;
   const CollectivePlan plan = plan_all(fabric, request, options_with(network));
   const Seconds links = request.size / rate_of_links(plan, fabric);
-  EXPECT_NEAR(time_alone(plan, fabric).in_base_units() / together(148_us + 80_us + 1.0 / 7 * links, links), 1,
-              1e-9);
+  EXPECT_NEAR(time_alone(plan, fabric).in_base_units() / together(148_us + 160_us + 1.0 / 7 * links, links),
+              1, 1e-9);
   EXPECT_GT(time_alone(plan, fabric), eager);
 }
 
@@ -94,6 +95,31 @@ TEST(NetworkCosts, AMessageGoesByTwoChannels) {
       {.kind = CollectiveKind::Send, .size = 1_GB, .root = 4, .source = 0}, gpus);
   EXPECT_NEAR(1_GB / (time_alone(plan, fabric) - plan.latency) / 6_GBps, 1, 1e-9);
   EXPECT_EQ(plan.channels, 2);
+}
+
+TEST(NetworkCosts, ATreePassesOnWholeChunks) {
+  // 2 nodes, 8 channels of 512 KiB: 4 MiB, two steps between nodes. 16 MiB: half of the time on the links
+  // more.
+  CollectiveOptions options = options_with(network_of_tests());
+  options.algorithm[CollectiveKind::AllReduce] = CommAlgorithm::Tree;
+  const Fabric fabric = testing::rail_cluster(2, 4);
+  for (const auto& [size, part] : {std::pair{16_MiB, 0.5}, std::pair{2_MiB, 2.0}}) {
+    const CollectivePlan plan = plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = size}, options);
+    const Seconds links = size / rate_of_links(plan, fabric);
+    // the tree of the ideal profile: routes of two links, and what the network adds; 6 steps inside of 0.5 us
+    const CollectivePlan empty =
+        plan_all(fabric, {.kind = CollectiveKind::AllReduce, .size = Bytes{0}}, options);
+    EXPECT_NEAR((plan.latency - empty.latency) / (part * links), 1, 1e-6);
+  }
+}
+
+TEST(NetworkCosts, LlIsAsFastAsAProxyFindsItsFlags) {
+  CollectiveOptions options = options_with(network_of_tests());
+  options.profile.ring.ll = options.profile.ring.simple;
+  options.protocol = CommProtocol::LL;
+  const CollectivePlan plan =
+      plan_all(testing::rail_cluster(2, 4), {.kind = CollectiveKind::AllReduce, .size = 1_MiB}, options);
+  EXPECT_NEAR(plan.rate_cap / (BytesPerSecond{1.2e9} / (14.0 / 8 / 4)), 1, 1e-9);
 }
 
 TEST(NetworkCosts, AProxyThatCopiesSetsTheRate) {
