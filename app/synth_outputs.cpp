@@ -60,7 +60,9 @@ std::string scenario_text(const synth::Sample& sample, const synth::JobModel& so
   return text + (sample.job.groups.empty() ? "" : fmt::format("  groups: {}\n", files.name_of_groups()));
 }
 
-bool is_of_sample(const std::string& name) { return is_of_chakra(name) || name == kReport; }
+bool is_of_sample(const std::string& name) {
+  return is_of_chakra(name) || name == kReport;
+}
 
 }  // namespace
 
@@ -117,8 +119,9 @@ GpuSpec gpu_of(const SynthMachine& machine, std::uint32_t ranks) {
   const ConfigPath configs = ConfigPath::standard();
   const Fabric fabric = fabric_of(machine.cluster, configs);
   if (fabric.gpus().size() < ranks) {
-    throw InputError{{"--cluster"}, fmt::format("{} has {} GPUs for {} ranks", machine.cluster,
-                                                fabric.gpus().size(), ranks)};
+    throw InputError{
+        {"--cluster"},
+        fmt::format("{} has {} GPUs for {} ranks", machine.cluster, fabric.gpus().size(), ranks)};
   }
   const std::string model =
       machine.gpu.empty() ? fabric.vertices()[fabric.gpus().front()].model : machine.gpu;
@@ -137,7 +140,8 @@ void write_sample(const synth::Sample& sample, const synth::JobModel& source, co
   files.gzip = target.gzip;
   const std::vector<GpuSpec> gpus{gpu};
   const std::vector<std::uint32_t> of_rank(sample.job.ranks.size(), 0);
-  static_cast<void>(write_chakra({&sample.job, gpus, of_rank, source.has_launches}, files, [](std::uint32_t) {}));
+  static_cast<void>(
+      write_chakra({&sample.job, gpus, of_rank, source.has_launches}, files, [](std::uint32_t) {}));
   write_whole_file(files.folder / "scenario.yaml", scenario_text(sample, source, target, files));
   write_whole_file(files.folder / kReport, report);
   results.commit();

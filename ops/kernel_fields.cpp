@@ -19,11 +19,9 @@ constexpr std::size_t kMostTables = 100'000;
 
 /// By index of KernelWork.
 constexpr std::array<std::string_view, std::variant_size_v<KernelWork>> kKinds{
-    "gemm",      "pointwise",       "reduction",      "concat",
-    "transpose", "triangular",      "softmax",        "layer_norm",
-    "attention", "embedding",       "embedding_cache", "index_select",
-    "optimizer", "memcpy",          "memset",         "timed",
-    "batch_norm", "convolution"};
+    "gemm",      "pointwise",  "reduction", "concat",    "transpose",       "triangular",
+    "softmax",   "layer_norm", "attention", "embedding", "embedding_cache", "index_select",
+    "optimizer", "memcpy",     "memset",    "timed",     "batch_norm",      "convolution"};
 
 void describe_passes(auto& each, auto& passes) {
   each("fused_reads", passes.reads);
@@ -225,8 +223,10 @@ template <class Value>
 constexpr int last_of() {
   if constexpr (std::same_as<Value, DataType>) return static_cast<int>(DataType::BOOL);
   if constexpr (std::same_as<Value, Direction>) return static_cast<int>(Direction::Backward);
-  if constexpr (std::same_as<Value, LayerNorm::Part>) return static_cast<int>(LayerNorm::Part::ParameterGradient);
-  if constexpr (std::same_as<Value, Convolution::Pass>) return static_cast<int>(Convolution::Pass::WeightGradient);
+  if constexpr (std::same_as<Value, LayerNorm::Part>)
+    return static_cast<int>(LayerNorm::Part::ParameterGradient);
+  if constexpr (std::same_as<Value, Convolution::Pass>)
+    return static_cast<int>(Convolution::Pass::WeightGradient);
   if constexpr (std::same_as<Value, FlashVersion>) return static_cast<int>(FlashVersion::MemoryEfficient);
   if constexpr (std::same_as<Value, TableLocation>) return static_cast<int>(TableLocation::HostCached);
   if constexpr (std::same_as<Value, Optimizer>) return static_cast<int>(Optimizer::BertAdam);
@@ -275,8 +275,7 @@ struct FieldWriter {
       value = number != 0;
     } else if constexpr (std::same_as<Value, std::optional<DataType>>) {
       expect(number <= 1 + last_of<DataType>());
-      value = number == 0 ? std::nullopt
-                          : std::optional{static_cast<DataType>(static_cast<int>(number) - 1)};
+      value = number == 0 ? std::nullopt : std::optional{static_cast<DataType>(static_cast<int>(number) - 1)};
     } else if constexpr (std::is_enum_v<Value>) {
       expect(number <= last_of<Value>());
       value = static_cast<Value>(static_cast<int>(number));
@@ -312,7 +311,9 @@ KernelWork empty_work(std::size_t kind, std::index_sequence<Index...> /*all*/) {
 
 }  // namespace
 
-std::string_view kind_of(const KernelWork& work) { return kKinds.at(work.index()); }
+std::string_view kind_of(const KernelWork& work) {
+  return kKinds.at(work.index());
+}
 
 std::vector<KernelField> fields_of(const KernelWork& work) {
   std::vector<KernelField> fields;

@@ -17,7 +17,8 @@ struct Span {
 /// A collective of the tokens, by its place.
 class BucketFinder {
  public:
-  BucketFinder(const std::vector<Token>& tokens, const Program& program) : tokens_{tokens}, program_{program} {}
+  BucketFinder(const std::vector<Token>& tokens, const Program& program)
+      : tokens_{tokens}, program_{program} {}
 
   [[nodiscard]] std::vector<Span> spans() const {
     std::vector<Span> found;
@@ -62,7 +63,8 @@ class BucketFinder {
   [[nodiscard]] Span span_around(std::size_t place) const {
     const Token& call = tokens_[place];
     const auto is_beside = [&](const Token& token, Opcode range) {
-      const bool is_event = token.op == Opcode::RecordEvent || (token.op == Opcode::StreamWait && token.stream == call.stream);
+      const bool is_event =
+          token.op == Opcode::RecordEvent || (token.op == Opcode::StreamWait && token.stream == call.stream);
       return token.thread == call.thread && (is_event || token.op == range);
     };
     Span span{place, place + 1};
@@ -79,8 +81,10 @@ class BucketFinder {
                            tokens_.begin() + static_cast<std::ptrdiff_t>(last),
                            [op](const Token& token) { return token.op == op; });
     };
-    while (count(span.first, place, Opcode::RangeBegin) > count(place, span.last, Opcode::RangeEnd)) ++span.first;
-    while (count(place, span.last, Opcode::RangeEnd) > count(span.first, place, Opcode::RangeBegin)) --span.last;
+    while (count(span.first, place, Opcode::RangeBegin) > count(place, span.last, Opcode::RangeEnd))
+      ++span.first;
+    while (count(place, span.last, Opcode::RangeEnd) > count(span.first, place, Opcode::RangeBegin))
+      --span.last;
   }
 
   const std::vector<Token>& tokens_;
@@ -101,7 +105,8 @@ SplitTokens split_buckets(const std::vector<Token>& tokens, const Program& progr
     if (span.first < next) continue;  // two that share their surroundings: the second stays
     split.tokens.insert(split.tokens.end(), tokens.begin() + static_cast<std::ptrdiff_t>(next),
                         tokens.begin() + static_cast<std::ptrdiff_t>(span.first));
-    split.buckets.push_back({static_cast<std::uint32_t>(split.tokens.size()), 0,
+    split.buckets.push_back({static_cast<std::uint32_t>(split.tokens.size()),
+                             0,
                              {tokens.begin() + static_cast<std::ptrdiff_t>(span.first),
                               tokens.begin() + static_cast<std::ptrdiff_t>(span.last)}});
     next = span.last;
@@ -124,7 +129,8 @@ void place_buckets(const std::vector<Item>& body, std::vector<Bucket>& buckets) 
     const std::uint64_t before = bucket.item;
     while (item + 1 < body.size() && first + tokens_of(body[item]) < before) first += tokens_of(body[item++]);
     bucket.item = item;
-    bucket.place = body.empty() ? 0 : static_cast<double>(before - first) / static_cast<double>(tokens_of(body[item]));
+    bucket.place =
+        body.empty() ? 0 : static_cast<double>(before - first) / static_cast<double>(tokens_of(body[item]));
   }
 }
 

@@ -17,7 +17,8 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string low{text};
-  std::ranges::transform(low, low.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(low, low.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return low;
 }
 
@@ -26,8 +27,9 @@ std::string lower(std::string_view text) {
 std::string class_of(const KernelCall& call) {
   // By index of KernelWork, in the words of the families.
   constexpr std::array<std::string_view, std::variant_size_v<KernelWork>> kClasses{
-      "gemm",      "elementwise", "reduction", "copy",  "copy",  "indexing", "softmax",       "normalisation", "attention",
-      "embedding", "embedding",   "embedding", "optimizer", "copy", "copy",  "",              "normalisation", "convolution"};
+      "gemm",      "elementwise",   "reduction", "copy",      "copy",          "indexing",
+      "softmax",   "normalisation", "attention", "embedding", "embedding",     "embedding",
+      "optimizer", "copy",          "copy",      "",          "normalisation", "convolution"};
   if (!std::holds_alternative<Timed>(call.work)) return std::string{kClasses.at(call.work.index())};
   // A class that a kernel is called by stays it.
   const KernelFamilies& families = standard_families();
@@ -65,8 +67,8 @@ RoleNames role_names(const Program& program) {
     for (const Instruction& instruction : thread.instructions) {
       if (instruction.op == Opcode::Collective) communicates[instruction.stream] = true;
       if (instruction.op != Opcode::Launch) continue;
-      const bool is_copy = !instruction.per_rank &&
-                           std::holds_alternative<Memcpy>(program.kernels[instruction.operand].work);
+      const bool is_copy =
+          !instruction.per_rank && std::holds_alternative<Memcpy>(program.kernels[instruction.operand].work);
       ++(is_copy ? copies : kernels)[instruction.stream];
     }
   }

@@ -76,8 +76,12 @@ void separate_entries(Template& tmpl) {
   });
 }
 
-std::size_t hash_of_entry(const KernelEntry& entry) { return hash_of(entry.call); }
-std::size_t hash_of_entry(const CallEntry& entry) { return hash_of(entry.call); }
+std::size_t hash_of_entry(const KernelEntry& entry) {
+  return hash_of(entry.call);
+}
+std::size_t hash_of_entry(const CallEntry& entry) {
+  return hash_of(entry.call);
+}
 
 /// Entries that are used, each once.
 template <class Entry>

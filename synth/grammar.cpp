@@ -8,10 +8,10 @@
 namespace lockstep::synth {
 namespace {
 
-constexpr std::size_t kGroup = 4;            // places that are looked for together
-constexpr std::size_t kPeriods = 24;         // that are tried
-constexpr std::size_t kLeastSaved = 8;       // places, for a row to be worth a rule
-constexpr std::size_t kDeepest = 6;          // blocks within blocks
+constexpr std::size_t kGroup = 4;       // places that are looked for together
+constexpr std::size_t kPeriods = 24;    // that are tried
+constexpr std::size_t kLeastSaved = 8;  // places, for a row to be worth a rule
+constexpr std::size_t kDeepest = 6;     // blocks within blocks
 constexpr std::size_t kThreads = 256;
 
 struct Row {

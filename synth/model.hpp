@@ -50,14 +50,14 @@ struct CallEntry {
 /// A token, or a block that is repeated.
 struct Item {
   Token token;
-  float spread = 0;           ///< of the token's host time, relative
-  std::uint32_t count = 1;    ///< times that `body` is repeated
-  std::vector<Item> body;     ///< empty: the token
+  float spread = 0;         ///< of the token's host time, relative
+  std::uint32_t count = 1;  ///< times that `body` is repeated
+  std::vector<Item> body;   ///< empty: the token
   bool operator==(const Item&) const = default;
 };
 
-/// A collective that starts when enough has piled up (a bucket of gradients), with what goes with it: records,
-/// waits, ranges. Stands in no block, since blocks do not end where buckets do.
+/// A collective that starts when enough has piled up (a bucket of gradients), with what goes with it:
+/// records, waits, ranges. Stands in no block, since blocks do not end where buckets do.
 struct Bucket {
   std::uint32_t item = 0;  ///< of the body, in whose course it starts
   double place = 0;        ///< share of the item's tokens that are before it

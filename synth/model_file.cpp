@@ -122,16 +122,24 @@ Json json_of(const JobModel& job) {
   }
   Json templates = Json::array();
   for (const Template& tmpl : job.templates) templates.push_back(json_of(tmpl));
-  return {{"symbols", job.symbols},     {"unclear", job.unclear},
-          {"gpu", job.gpu},             {"cluster", job.cluster},
-          {"has_launches", job.has_launches}, {"interference", job.interferes},
-          {"steps", job.steps},         {"tokens", job.tokens},       {"groups", std::move(groups)},
-          {"ranks", std::move(ranks)},  {"templates", std::move(templates)}};
+  return {{"symbols", job.symbols},
+          {"unclear", job.unclear},
+          {"gpu", job.gpu},
+          {"cluster", job.cluster},
+          {"has_launches", job.has_launches},
+          {"interference", job.interferes},
+          {"steps", job.steps},
+          {"tokens", job.tokens},
+          {"groups", std::move(groups)},
+          {"ranks", std::move(ranks)},
+          {"templates", std::move(templates)}};
 }
 
 // ---------------------------------------------------------------------------------------------- reading
 
-[[noreturn]] void complain(const std::string& what) { throw std::invalid_argument{what}; }
+[[noreturn]] void complain(const std::string& what) {
+  throw std::invalid_argument{what};
+}
 
 const Json& at(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
@@ -268,9 +276,11 @@ CallEntry call_in(const Json& object, const Symbols& symbols, std::size_t groups
   call.size = Bytes{number(at(object, "bytes"), "bytes")};
   call.peer = object.contains("peer") ? static_cast<int>(index(object["peer"], kMostIds, "peer")) : 0;
   call.batched = truth(object, "batched");
-  if (object.contains("sm_limit")) call.sm_limit = static_cast<int>(index(object["sm_limit"], kMostIds, "sm_limit"));
+  if (object.contains("sm_limit"))
+    call.sm_limit = static_cast<int>(index(object["sm_limit"], kMostIds, "sm_limit"));
   if (object.contains("send_bytes")) {
-    for (const Json& bytes : list(object, "send_bytes")) call.send_bytes.push_back(number(bytes, "send_bytes"));
+    for (const Json& bytes : list(object, "send_bytes"))
+      call.send_bytes.push_back(number(bytes, "send_bytes"));
   }
   if (object.contains("recorded")) call.recorded = Seconds{number(object["recorded"], "recorded")};
   made.elements = monomial_in(at(object, "elements"), symbols);
@@ -300,7 +310,18 @@ class BodyReader {
   }
 
   [[nodiscard]] Item token(const Json& list) const {
-    enum Place : std::uint8_t { kOp, kThread, kStream, kSource, kOperand, kLead, kCost, kSpread, kReference, kPerRank };
+    enum Place : std::uint8_t {
+      kOp,
+      kThread,
+      kStream,
+      kSource,
+      kOperand,
+      kLead,
+      kCost,
+      kSpread,
+      kReference,
+      kPerRank
+    };
     const auto value = [&](Place place) { return place < list.size() ? number(list[place], "token") : 0; };
     const auto bounded = [&](Place place, std::size_t bound, const char* what) {
       return place < list.size() ? index(list[place], bound, what) : 0;
@@ -311,7 +332,8 @@ class BodyReader {
     Token& token = made.token;
     token.op = opcode_named(text(list[kOp], "token"));
     token.thread = static_cast<std::uint8_t>(bounded(kThread, program.threads.size(), "thread"));
-    token.stream = static_cast<std::uint8_t>(bounded(kStream, std::max<std::size_t>(program.streams.size(), 1), "stream"));
+    token.stream = static_cast<std::uint8_t>(
+        bounded(kStream, std::max<std::size_t>(program.streams.size(), 1), "stream"));
     constexpr std::size_t kSources = 256;
     token.source = static_cast<std::uint8_t>(bounded(kSource, kSources, "source"));
     token.reference = static_cast<Reference>(bounded(kReference, kReferences.size(), "reference"));
@@ -376,7 +398,8 @@ Template template_in(const Json& object, const Symbols& symbols) {
   made.program.groups = texts(object, "groups");
   made.program.names = texts(object, "ranges");
   constexpr std::size_t kMost = 256;
-  if (made.program.threads.empty() || made.program.threads.size() > kMost || made.program.streams.size() > kMost) {
+  if (made.program.threads.empty() || made.program.threads.size() > kMost ||
+      made.program.streams.size() > kMost) {
     complain("a rank has 1 to 256 threads and at most 256 streams");
   }
   made.program.carried_events.resize(index(at(object, "carried_events"), kMostIds, "carried_events"));
@@ -407,7 +430,8 @@ JobModel job_in(const Json& object) {
     for (const Json& rank : group) members.ranks.push_back(index(rank, ranks.size(), "groups"));
     made.groups.push_back(std::move(members));
   }
-  for (const Json& tmpl : list(object, "templates")) made.templates.push_back(template_in(tmpl, made.symbols));
+  for (const Json& tmpl : list(object, "templates"))
+    made.templates.push_back(template_in(tmpl, made.symbols));
   for (const Json& rank : ranks) {
     RankAssignment assignment;
     assignment.program = index(at(rank, "template"), made.templates.size(), "template");
@@ -418,7 +442,8 @@ JobModel job_in(const Json& object) {
     made.ranks.push_back(std::move(assignment));
   }
   const auto count = made.symbols.find("ranks");
-  if (made.ranks.empty() || count == made.symbols.end() || count->second != static_cast<double>(made.ranks.size())) {
+  if (made.ranks.empty() || count == made.symbols.end() ||
+      count->second != static_cast<double>(made.ranks.size())) {
     complain("symbol 'ranks' is the number of the job's ranks");
   }
   return made;
@@ -458,13 +483,15 @@ Model read_model(const std::filesystem::path& path) {
   const Json all = parsed(path, content);
   try {
     if (!all.is_object() || !all.contains("schema") || all["schema"] != kModelSchema) {
-      complain(fmt::format("no model of synthetic traces: 'schema' is not {} (lockstep synth fit writes models)",
-                           kModelSchema));
+      complain(
+          fmt::format("no model of synthetic traces: 'schema' is not {} (lockstep synth fit writes models)",
+                      kModelSchema));
     }
     Model model;
     model.family = text(at(all, "family"), "family");
     model.min_support = index(at(all, "min_support"), kMostIds, "min_support");
-    for (const auto& [name, value] : at(all, "spreads").items()) model.spreads[name] = number(value, "spreads");
+    for (const auto& [name, value] : at(all, "spreads").items())
+      model.spreads[name] = number(value, "spreads");
     for (const Json& job : list(all, "jobs")) model.jobs.push_back(job_in(job));
     if (model.jobs.empty()) complain("'jobs' lists at least one job");
     return model;

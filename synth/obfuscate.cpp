@@ -14,7 +14,9 @@ namespace {
 
 constexpr const char* kMergedClass = "other";
 
-bool has_shape(const KernelEntry& kernel) { return !std::holds_alternative<Timed>(kernel.call.work); }
+bool has_shape(const KernelEntry& kernel) {
+  return !std::holds_alternative<Timed>(kernel.call.work);
+}
 
 void for_each_token(std::vector<Item>& items, const std::function<void(Item&)>& change) {
   for (Item& item : items) {

@@ -12,20 +12,20 @@ enum class SizeHiding : std::uint8_t { Exact, TwoDigits, Log2 };
 
 struct ObfuscateOptions {
   SizeHiding sizes = SizeHiding::TwoDigits;
-  std::uint32_t k = 5;        ///< kernels without a shape share their time with so many others of their class
-  double noise = 0;           ///< relative spread that is put on every time; 0: none
+  std::uint32_t k = 5;  ///< kernels without a shape share their time with so many others of their class
+  double noise = 0;     ///< relative spread that is put on every time; 0: none
   bool keep_communication = false;  ///< sizes of collectives stay exact
-  bool hide_totals = false;   ///< other layers, and one factor on all times and messages
-  std::uint64_t seed = 1;     ///< of the noise and of what hides the totals
+  bool hide_totals = false;         ///< other layers, and one factor on all times and messages
+  std::uint64_t seed = 1;           ///< of the noise and of what hides the totals
 };
 
 /// What was done.
 struct ObfuscateReport {
-  std::size_t kernels = 0;        ///< different kernels
-  std::size_t shaped = 0;         ///< of them, timed by the models of their coarse shapes
-  std::size_t shared = 0;         ///< of the others, those that share their time
-  std::size_t merged_classes = 0; ///< classes of fewer than k kernels, made one
-  double layers = 1, scale = 1;   ///< factors that hide the totals: a secret of the sender
+  std::size_t kernels = 0;         ///< different kernels
+  std::size_t shaped = 0;          ///< of them, timed by the models of their coarse shapes
+  std::size_t shared = 0;          ///< of the others, those that share their time
+  std::size_t merged_classes = 0;  ///< classes of fewer than k kernels, made one
+  double layers = 1, scale = 1;    ///< factors that hide the totals: a secret of the sender
 };
 
 /// @p value with two significant digits, or as the nearest power of two; 0 stays.
@@ -34,9 +34,9 @@ struct ObfuscateReport {
 /// Makes an exact model (FitOptions::exact) of one job coarse, and how it is to be sampled.
 ///
 /// Symbols are made coarse first and shapes follow from them, so that what one kernel writes the next one
-/// reads. Times of kernels without a shape are microaggregated: sorted by time within their class, groups of k
-/// to 2k - 1 neighbours take their mean, which keeps the sum (univariate microaggregation: Domingo-Ferrer and
-/// Mateo-Sanz, IEEE TKDE 14(1), 2002, groups of fixed size). Kernels of classes with fewer than k become
+/// reads. Times of kernels without a shape are microaggregated: sorted by time within their class, groups of
+/// k to 2k - 1 neighbours take their mean, which keeps the sum (univariate microaggregation: Domingo-Ferrer
+/// and Mateo-Sanz, IEEE TKDE 14(1), 2002, groups of fixed size). Kernels of classes with fewer than k become
 /// `other`. Host times have two significant digits.
 ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleOptions& sampled);
 

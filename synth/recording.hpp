@@ -17,7 +17,7 @@ struct Recording {
   Job job;  ///< kernels have shapes where these are known, else Timed
   /// By program and kernel: what it took. Empty: what the kernel models say of its shape on `gpu`.
   std::vector<std::vector<double>> seconds;
-  GpuSpec gpu;              ///< that the kernels ran on; without a name: not known
+  GpuSpec gpu;               ///< that the kernels ran on; without a name: not known
   bool has_launches = true;  ///< false: durations hold the gaps between kernels
   bool interferes = false;   ///< communication slows down kernels when it is simulated
   std::string cluster;       ///< a shipped machine, `dgx_a100 x 1`; empty: another, or not known

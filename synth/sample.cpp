@@ -65,7 +65,8 @@ class ProgramSampler {
       for (const KernelEntry& entry : template_.kernels) add_kernel(entry, parameters, gpu);
     }
     for (const double parameters : {growth.calls, growth.layer}) {
-      for (const CallEntry& entry : template_.calls) program_.collectives.push_back(call_of(entry, parameters));
+      for (const CallEntry& entry : template_.calls)
+        program_.collectives.push_back(call_of(entry, parameters));
     }
   }
 
@@ -106,9 +107,9 @@ class ProgramSampler {
   }
 
   [[nodiscard]] DataType type_of(const KernelEntry& entry) const {
-    const bool may_change = options_.precision && is_low_precision(entry.call.type) &&
-                            (*options_.precision != DataType::FP8 ||
-                             std::holds_alternative<Gemm>(entry.call.work));
+    const bool may_change =
+        options_.precision && is_low_precision(entry.call.type) &&
+        (*options_.precision != DataType::FP8 || std::holds_alternative<Gemm>(entry.call.work));
     return may_change ? *options_.precision : entry.call.type;
   }
 
@@ -148,7 +149,8 @@ class ProgramSampler {
     std::vector<Token> own = std::exchange(tokens_, std::move(before));
     std::size_t next = 0;
     for (const DrawnBucket& bucket : buckets) {
-      const auto until = static_cast<std::size_t>(std::llround(bucket.place * static_cast<double>(own.size())));
+      const auto until =
+          static_cast<std::size_t>(std::llround(bucket.place * static_cast<double>(own.size())));
       while (next < until) tokens_.push_back(own[next++]);
       append(bucket, made);
     }
@@ -274,7 +276,9 @@ std::size_t drawn_job(const Model& model, const SampleOptions& options) {
   return nearest[static_cast<std::size_t>(random.uniform(0) * static_cast<double>(nearest.size()))];
 }
 
-double ratio(double after, double before) { return before > 0 && after > 0 ? after / before : 1; }
+double ratio(double after, double before) {
+  return before > 0 && after > 0 ? after / before : 1;
+}
 
 /// All gradients are reduced: what layers do not reduce is left to the collectives outside of them.
 Growth growth_of(const JobModel& job, const Template& tmpl, const Symbols& symbols) {
@@ -311,7 +315,8 @@ std::vector<GroupUse> uses_of(const Job& job) {
     const Program& program = *job.programs[rank.program];
     for (const CollectiveCall& call : program.collectives) {
       GroupUse& use = uses[rank.groups[call.group]];
-      use.has_messages = use.has_messages || call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
+      use.has_messages =
+          use.has_messages || call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
       if (reduces_gradients(call.kind)) use.reduced = std::max(use.reduced, call.size.in_base_units());
     }
   }
@@ -326,7 +331,8 @@ std::vector<bool> growing_groups(const Job& job) {
   for (std::size_t i = 0; i < job.groups.size(); ++i) {
     const auto& ranks = job.groups[i].ranks;
     grows[i] = ranks.size() == job.ranks.size() && !uses[i].has_messages;
-    if (ranks.size() > 1 && !uses[i].has_messages && !grows[i]) widest = std::max(widest, ranks[1] - ranks[0]);
+    if (ranks.size() > 1 && !uses[i].has_messages && !grows[i])
+      widest = std::max(widest, ranks[1] - ranks[0]);
   }
   for (std::size_t i = 0; i < job.groups.size(); ++i) {
     const auto& ranks = job.groups[i].ranks;
@@ -423,9 +429,9 @@ Sample sample(const Model& model, const GpuSpec& gpu, const SampleOptions& optio
   const auto ranks = static_cast<std::uint32_t>(made.symbols.at("ranks"));
   const auto recorded = static_cast<std::uint32_t>(source.ranks.size());
   if (ranks == 0 || ranks % recorded != 0) {
-    throw std::invalid_argument{
-        fmt::format("{} ranks were asked for: a multiple of the {} that the job was recorded with is possible",
-                    ranks, recorded)};
+    throw std::invalid_argument{fmt::format(
+        "{} ranks were asked for: a multiple of the {} that the job was recorded with is possible", ranks,
+        recorded)};
   }
   made.job = job_of(model, made.source, made.symbols, gpu, options, made.repairs);
   if (ranks > recorded) {
@@ -441,9 +447,10 @@ Sample sample(const Model& model, const GpuSpec& gpu, const SampleOptions& optio
 
 namespace {
 
-/// What a rank calls in each of its groups, in the order of its launches; messages apart. Where several threads
-/// call, their order is that of a run: sorted.
-std::map<std::uint32_t, std::vector<std::string>> calls_of(const Program& program, const RankAssignment& rank) {
+/// What a rank calls in each of its groups, in the order of its launches; messages apart. Where several
+/// threads call, their order is that of a run: sorted.
+std::map<std::uint32_t, std::vector<std::string>> calls_of(const Program& program,
+                                                           const RankAssignment& rank) {
   std::map<std::uint32_t, std::vector<std::string>> calls;
   std::map<std::uint32_t, std::set<std::uint8_t>> threads;
   for (const Token& token : tokens_of(program)) {

@@ -97,7 +97,8 @@ class Counter {
     for (const KernelCall& call : program.kernels) classes.push_back(class_of(call));
     for (const Token& token : tokens_of(program)) {
       const double gap = static_cast<double>(token.lead) + static_cast<double>(token.cost);
-      if (gap > 0 && token.op != Opcode::StartLag) facts_.gaps.add(std::log(std::max(gap, kLeastTime)), weight);
+      if (gap > 0 && token.op != Opcode::StartLag)
+        facts_.gaps.add(std::log(std::max(gap, kLeastTime)), weight);
       if (token.op == Opcode::Launch) {
         const std::uint32_t kernel = token.per_rank ? rank.kernel_slots[token.operand] : token.operand;
         add_launch(classes[kernel], seconds[kernel], weight);
@@ -164,7 +165,9 @@ double edit_distance(std::vector<std::size_t> a, std::vector<std::size_t> b) {
   return static_cast<double>(row.back()) / static_cast<double>(std::max(a.size(), b.size()));
 }
 
-double quotient(double a, double b) { return b > 0 ? a / b : a > 0 ? 2 : 1; }
+double quotient(double a, double b) {
+  return b > 0 ? a / b : a > 0 ? 2 : 1;
+}
 
 }  // namespace
 
@@ -182,8 +185,8 @@ Score compare(const Recording& sampled, const Recording& source) {
     score.classes.push_back({name, static_cast<std::uint64_t>(std::llround(of_a.launches)),
                              static_cast<std::uint64_t>(std::llround(of_b.launches)),
                              a.seconds > 0 ? of_a.seconds / a.seconds : 0,
-                             b.seconds > 0 ? of_b.seconds / b.seconds : 0,
-                             ks(of_a.durations, of_b.durations), ks(of_a.weighted, of_b.weighted)});
+                             b.seconds > 0 ? of_b.seconds / b.seconds : 0, ks(of_a.durations, of_b.durations),
+                             ks(of_a.weighted, of_b.weighted)});
     score.class_mix += std::abs((a.launches > 0 ? of_a.launches / a.launches : 0) -
                                 (b.launches > 0 ? of_b.launches / b.launches : 0)) /
                        2;

@@ -73,7 +73,9 @@ struct Tellers {
   void operator()(const Other& /*tells nothing*/) {}
 };
 
-bool divides(double part, double whole) { return part > 0 && std::fmod(whole, part) == 0; }
+bool divides(double part, double whole) {
+  return part > 0 && std::fmod(whole, part) == 0;
+}
 
 void set_if(Symbols& symbols, const char* name, const std::optional<double>& value) {
   if (value && *value > 1) symbols[name] = *value;
@@ -100,7 +102,9 @@ double cost_of_factor(double factor) {
 }
 
 /// Description length of a number without symbols.
-double cost_of_number(double number) { return 1.5 + std::log2(std::max(number, 1.0)); }
+double cost_of_number(double number) {
+  return 1.5 + std::log2(std::max(number, 1.0));
+}
 
 /// Powers that a symbol can have in a size.
 std::span<const int> powers_of(const std::string& name) {
@@ -113,13 +117,14 @@ std::span<const int> powers_of(const std::string& name) {
 }
 
 /// Layers and ranks repeat what is done: they are in no shape.
-bool is_of_shapes(const std::string& name) { return name != "layers" && name != "ranks"; }
+bool is_of_shapes(const std::string& name) {
+  return name != "layers" && name != "ranks";
+}
 
 std::vector<std::string> shape_symbols(std::span<const Symbols> jobs) {
   std::vector<std::string> names;
   for (const auto& [name, value] : jobs.front()) {
-    const bool everywhere =
-        std::ranges::all_of(jobs, [&](const Symbols& job) { return job.contains(name); });
+    const bool everywhere = std::ranges::all_of(jobs, [&](const Symbols& job) { return job.contains(name); });
     if (everywhere && is_of_shapes(name)) names.push_back(name);
   }
   return names;
@@ -193,7 +198,9 @@ class SizeFitter {
     std::vector<Monomial> made;
     for (std::size_t job = 0; job < values.size(); ++job) {
       // Where no product gives the sizes of all jobs, each has its own.
-      made.push_back(fits_all ? common : simplest_product(std::span{values}.subspan(job, 1), std::span{symbols_}.subspan(job, 1)));
+      made.push_back(fits_all ? common
+                              : simplest_product(std::span{values}.subspan(job, 1),
+                                                 std::span{symbols_}.subspan(job, 1)));
       if (grows && is_flat(made.back(), values[job])) made.back() = {values[job], {}, true};
     }
     known_.emplace(std::pair{values, grows}, made);
@@ -269,7 +276,8 @@ struct Segment {
 /// Template, what stands in the segment, and which of those that are alike it is.
 using SegmentKey = std::tuple<std::size_t, std::vector<std::uint64_t>, std::size_t>;
 
-/// Sorts the segments of all jobs by what stands in them, however often it is repeated and however large it is.
+/// Sorts the segments of all jobs by what stands in them, however often it is repeated and however large it
+/// is.
 class SegmentSorter {
  public:
   void add(std::size_t number, JobModel& job) {
@@ -376,7 +384,8 @@ bool launches(const std::vector<Item>& items) {
   });
 }
 
-void count_repeats(const std::vector<Item>& items, std::uint64_t times, std::map<std::uint32_t, std::uint64_t>& covered) {
+void count_repeats(const std::vector<Item>& items, std::uint64_t times,
+                   std::map<std::uint32_t, std::uint64_t>& covered) {
   for (const Item& item : items) {
     if (item.body.empty()) continue;
     const std::uint64_t size = size_of_items(item.body);
@@ -394,7 +403,8 @@ double Monomial::value(const Symbols& symbols, double parameters) const {
 }
 
 std::string to_text(const Monomial& monomial) {
-  std::string text = monomial.factor == 1 && !monomial.powers.empty() ? "" : fmt::format("{:.6g}", monomial.factor);
+  std::string text =
+      monomial.factor == 1 && !monomial.powers.empty() ? "" : fmt::format("{:.6g}", monomial.factor);
   for (const bool below : {false, true}) {
     for (const auto& [name, exponent] : monomial.powers) {
       if ((exponent < 0) != below) continue;
@@ -480,7 +490,8 @@ std::uint32_t count_with(const Item& block, const Symbols& symbols, const Symbol
   constexpr std::int64_t kOff = 2;
   constexpr std::uint64_t kLeastBlock = 6;
   const auto before = fitted.find("layers");
-  if (before == fitted.end() || !launches(block.body) || size_of_items(block.body) < kLeastBlock) return block.count;
+  if (before == fitted.end() || !launches(block.body) || size_of_items(block.body) < kLeastBlock)
+    return block.count;
   const auto old_layers = static_cast<std::int64_t>(before->second);
   const auto new_layers = static_cast<std::int64_t>(symbols.at("layers"));
   const auto count = static_cast<std::int64_t>(block.count);
@@ -507,7 +518,8 @@ Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Sym
   const Sum sum = [&](const std::vector<Item>& items, double times, bool in_layers) {
     for (const Item& item : items) {
       if (!item.body.empty()) {
-        sum(item.body, times * count_with(item, symbols, fitted), in_layers || grows_with_layers(item, fitted));
+        sum(item.body, times * count_with(item, symbols, fitted),
+            in_layers || grows_with_layers(item, fitted));
         continue;
       }
       if (item.token.op != Opcode::Launch || item.token.per_rank) continue;
@@ -518,7 +530,8 @@ Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Sym
           is_free(kernel.sizes[kK])) {
         continue;
       }
-      const double parameters = times * kernel.sizes[kM].value(symbols, 1) * kernel.sizes[kN].value(symbols, 1);
+      const double parameters =
+          times * kernel.sizes[kM].value(symbols, 1) * kernel.sizes[kN].value(symbols, 1);
       found.all += parameters;
       found.of_layers += in_layers ? parameters : 0;
     }

@@ -92,8 +92,9 @@ class Tokeniser {
   }
 
   Token token(std::uint8_t thread, const Instruction& instruction) {
-    Token token{instruction.op,      thread, instruction.stream, 0, instruction.per_rank, Reference::None,
-                instruction.operand, instruction.lead, instruction.cost};
+    Token token{instruction.op,       thread,          instruction.stream,  0,
+                instruction.per_rank, Reference::None, instruction.operand, instruction.lead,
+                instruction.cost};
     switch (instruction.op) {
       case Opcode::RecordEvent: {
         const auto carried = carried_.find(instruction.operand);
@@ -138,9 +139,9 @@ class Tokeniser {
 
   const Program& program_;
   std::map<std::uint32_t, std::uint32_t> carried_;
-  std::vector<std::size_t> next_;     // by thread: instruction
-  std::vector<std::size_t> records_;  // by stream: how many
-  std::vector<std::size_t> posts_;    // by thread: how many
+  std::vector<std::size_t> next_;                      // by thread: instruction
+  std::vector<std::size_t> records_;                   // by stream: how many
+  std::vector<std::size_t> posts_;                     // by thread: how many
   std::map<std::uint32_t, Record> latest_;             // by event
   std::map<std::uint32_t, std::vector<Post>> posted_;  // by flag
   std::map<std::pair<std::uint8_t, std::uint32_t>, std::size_t> awaited_;
@@ -227,7 +228,9 @@ class InstructionWriter {
 
 }  // namespace
 
-std::vector<Token> tokens_of(const Program& program) { return Tokeniser{program}.tokens(); }
+std::vector<Token> tokens_of(const Program& program) {
+  return Tokeniser{program}.tokens();
+}
 
 Repairs write_instructions(const std::vector<Token>& tokens, Program& program) {
   InstructionWriter writer{program};

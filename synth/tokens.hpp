@@ -25,7 +25,8 @@ struct Token {
   Opcode op = Opcode::HostWork;
   std::uint8_t thread = 0;
   std::uint8_t stream = 0;
-  std::uint8_t source = 0;  ///< of a wait for an event the stream of the record, of an Await the posting thread
+  std::uint8_t source =
+      0;  ///< of a wait for an event the stream of the record, of an Await the posting thread
   bool per_rank = false;
   Reference reference = Reference::None;
   /// Of a range or host work the name, of a launch the kernel or slot, of a collective the call or slot, of

@@ -110,9 +110,11 @@ void add_export_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("-o,--output", options->folder, "folder for the traces (default: lockstep-out/NAME)");
   command->add_option("--format", *format, "chakra (ET, wire format of schema 0.0.4 and 1.0.0)")
       ->check(CLI::IsMember({"chakra"}));
-  command->add_option("--dialect", *dialect,
-                      "lockstep (default: hosts and GPUs; comes back as it was), astra-sim (nodes of the GPU alone, "
-                      "in whole microseconds, as ASTRA-sim's feeder reads them)")
+  command
+      ->add_option(
+          "--dialect", *dialect,
+          "lockstep (default: hosts and GPUs; comes back as it was), astra-sim (nodes of the GPU alone, "
+          "in whole microseconds, as ASTRA-sim's feeder reads them)")
       ->check(CLI::IsMember({"lockstep", "astra-sim"}));
   command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. parallelism.ranks=4")
       ->allow_extra_args(false);

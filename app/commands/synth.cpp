@@ -86,12 +86,14 @@ int fit_command(const FitCommand& command) {
                job.ranks.size(), job.templates.size(), job.tokens, written_tokens(job),
                fmt::join(symbols, ", "));
     for (const std::string& pair : job.unclear) {
-      fmt::print("  {} are equal in all jobs: sizes cannot tell them apart (add a job in which they differ)\n",
-                 pair);
+      fmt::print(
+          "  {} are equal in all jobs: sizes cannot tell them apart (add a job in which they differ)\n",
+          pair);
     }
   }
   fmt::print("{} in {}: lockstep synth show {}\n",
-             model.jobs.size() == 1 ? "one job: a sample is like this job" : fmt::format("{} jobs", model.jobs.size()),
+             model.jobs.size() == 1 ? "one job: a sample is like this job"
+                                    : fmt::format("{} jobs", model.jobs.size()),
              command.model, command.model);
   return 0;
 }
@@ -145,7 +147,8 @@ void print_kernels(const synth::Template& tmpl, const synth::Model& model) {
     row.shaped += std::holds_alternative<Timed>(kernel.call.work) ? 0 : 1;
     row.supported += kernel.support >= model.min_support ? 1 : 0;
   }
-  fmt::print("  class              launches  kernels  with shape  seen {} times or more\n", model.min_support);
+  fmt::print("  class              launches  kernels  with shape  seen {} times or more\n",
+             model.min_support);
   for (const auto& [name, row] : rows) {
     fmt::print("  {:<18} {:>8.0f} {:>8} {:>11} {:>22}\n", name, row.launches, row.kernels, row.shaped,
                row.supported);
@@ -213,19 +216,21 @@ int sample_command(const SampleCommand& command) {
     const GpuSpec gpu = gpu_of(machine, static_cast<std::uint32_t>(ranks));
     const synth::Sample made = synth::sample(model, gpu, knobs.sample);
     SynthTarget target{command.folder, machine, command.gzip};
-    if (command.count > 1) target.folder = (std::filesystem::path{command.folder} / fmt::format("{}", i + 1)).string();
+    if (command.count > 1)
+      target.folder = (std::filesystem::path{command.folder} / fmt::format("{}", i + 1)).string();
     write_sample(made, model.jobs[made.source], gpu, target, sample_report(model, made, knobs.sample, gpu));
     fmt::print("{} ranks on {} in {}\n", made.job.ranks.size(), machine.cluster, target.folder);
   }
-  fmt::print("run {}: lockstep run {}\n", command.count > 1 ? "one" : "it",
-             (std::filesystem::path{command.folder} / (command.count > 1 ? "1" : "") / "scenario.yaml").string());
+  fmt::print(
+      "run {}: lockstep run {}\n", command.count > 1 ? "one" : "it",
+      (std::filesystem::path{command.folder} / (command.count > 1 ? "1" : "") / "scenario.yaml").string());
   return 0;
 }
 
 // ------------------------------------------------------------------------------------------------- obfuscate
 
 synth::SizeHiding hiding_named(const std::string& name) {
-  return name == "exact" ? synth::SizeHiding::Exact
+  return name == "exact"  ? synth::SizeHiding::Exact
          : name == "log2" ? synth::SizeHiding::Log2
                           : synth::SizeHiding::TwoDigits;
 }
@@ -266,19 +271,20 @@ int obfuscate_command(ObfuscateCommand command) {
   const synth::Sample made = synth::sample(model, gpu, options);
   const synth::Recording result = recording_of(made, gpu);
   const synth::Nearest near = synth::nearest(result, recordings);
-  const Json written{{"schema", "lockstep-synth-report.1"},
-                     {"sizes", command.sizes},
-                     {"k", command.options.k},
-                     {"durations", command.durations},
-                     {"kernels", report.kernels},
-                     {"timed_by_coarse_shapes", report.shaped},
-                     {"that_share_their_time", report.shared},
-                     {"nearest_source",
-                      {{"sequence_distance", near.sequence_distance},
-                       {"size_distance_octaves", near.size_distance}}}};
+  const Json written{
+      {"schema", "lockstep-synth-report.1"},
+      {"sizes", command.sizes},
+      {"k", command.options.k},
+      {"durations", command.durations},
+      {"kernels", report.kernels},
+      {"timed_by_coarse_shapes", report.shaped},
+      {"that_share_their_time", report.shared},
+      {"nearest_source",
+       {{"sequence_distance", near.sequence_distance}, {"size_distance_octaves", near.size_distance}}}};
   write_sample(made, job, gpu, {command.folder, machine, command.gzip}, written.dump(2) + "\n");
   fmt::print(
-      "{} ranks in {}: names, operators' arguments and ids are gone; {} of {} kernels timed by coarse shapes, {} "
+      "{} ranks in {}: names, operators' arguments and ids are gone; {} of {} kernels timed by coarse "
+      "shapes, {} "
       "share their time with at least {} others\n",
       made.job.ranks.size(), command.folder, report.shaped, report.kernels, report.shared,
       command.options.k - 1);
@@ -286,8 +292,9 @@ int obfuscate_command(ObfuscateCommand command) {
     fmt::print("your secret: layers by {:.4g}, times and messages by {:.4g} (in no file)\n", report.layers,
                report.scale);
   } else {
-    fmt::print("not hidden: how often things are repeated, and the totals of compute and communication "
-               "(--hide totals)\n");
+    fmt::print(
+        "not hidden: how often things are repeated, and the totals of compute and communication "
+        "(--hide totals)\n");
   }
   return 0;
 }
@@ -305,16 +312,20 @@ Json json_of(const synth::Score& score) {
                        {"duration_ks", row.duration_ks},
                        {"time_weighted_ks", row.weighted_ks}});
   }
-  return {{"classes", std::move(classes)},       {"class_mix", score.class_mix},
-          {"message_ks", score.message_ks},      {"host_gap_ks", score.host_gap_ks},
-          {"work_ratio", score.work_ratio},      {"message_ratio", score.message_ratio},
+  return {{"classes", std::move(classes)},
+          {"class_mix", score.class_mix},
+          {"message_ks", score.message_ks},
+          {"host_gap_ks", score.host_gap_ks},
+          {"work_ratio", score.work_ratio},
+          {"message_ratio", score.message_ratio},
           {"sequence_distance", score.sequence_distance},
           {"size_distance_octaves", score.size_distance}};
 }
 
 void print_score(const synth::Score& score) {
-  fmt::print("class              launches           share of time      KS of durations\n"
-             "                   sample   source    sample   source    plain   by time\n");
+  fmt::print(
+      "class              launches           share of time      KS of durations\n"
+      "                   sample   source    sample   source    plain   by time\n");
   for (const synth::ClassScore& row : score.classes) {
     fmt::print("{:<18} {:>6} {:>8} {:>8.1f} % {:>6.1f} % {:>8.3f} {:>9.3f}\n", row.name, row.sampled,
                row.source, 100 * row.sampled_share, 100 * row.source_share, row.duration_ks, row.weighted_ks);
@@ -335,8 +346,7 @@ synth::Recording recording_named(const std::string& job) {
 }
 
 int score_command(const ScoreCommand& command) {
-  const synth::Score score =
-      synth::compare(recording_named(command.sample), recording_named(command.source));
+  const synth::Score score = synth::compare(recording_named(command.sample), recording_named(command.source));
   const auto sampled = simulated_step(command.sample);
   const auto source = simulated_step(command.source);
   if (command.json) {
@@ -349,8 +359,7 @@ int score_command(const ScoreCommand& command) {
   print_score(score);
   if (sampled && source) {
     fmt::print("step, simulated                 {:.3f} ms against {:.3f} ms, {:+.2f} %\n",
-               1e3 * sampled->in_base_units(), 1e3 * source->in_base_units(),
-               100 * (*sampled / *source - 1));
+               1e3 * sampled->in_base_units(), 1e3 * source->in_base_units(), 100 * (*sampled / *source - 1));
   }
   return 0;
 }
@@ -380,8 +389,9 @@ void add_fit(CLI::App& parent, std::function<int()>& action) {
   command->add_option("JOB", options->input.jobs, kJobs)->required();
   command->add_option("-o,--output", options->model, "file for the model")->required();
   command->add_option("--name", options->options.family, "what the family is called");
-  command->add_option("--label", options->input.labels,
-                      "sizes of a job that its shapes do not tell, one option a job: hidden=768,layers=12")
+  command
+      ->add_option("--label", options->input.labels,
+                   "sizes of a job that its shapes do not tell, one option a job: hidden=768,layers=12")
       ->allow_extra_args(false);
   command->add_option("--min-support", options->options.min_support,
                       "spreads of what was seen less often are those of its class (default: 5)");
@@ -407,9 +417,10 @@ void add_sample(CLI::App& parent, std::function<int()>& action) {
   command->add_option("--seed", options->seed, "of all draws (default: 1)");
   command->add_option("--count", options->count, "samples, each in a folder of its own: 1, 2, ...")
       ->check(CLI::Range(1, 1'000'000));
-  command->add_option("--set", options->assignments,
-                      "a knob: layers, hidden, batch, sequence, ... (lockstep synth show lists them), "
-                      "precision=bf16, gpu=h100_80gb")
+  command
+      ->add_option("--set", options->assignments,
+                   "a knob: layers, hidden, batch, sequence, ... (lockstep synth show lists them), "
+                   "precision=bf16, gpu=h100_80gb")
       ->allow_extra_args(false);
   command->add_flag("--exact", options->exact, "no noise: every time is the mean of its kind");
   command->add_flag("--gzip", options->gzip, "files .et.gz");
@@ -425,8 +436,9 @@ void add_obfuscate(CLI::App& parent, std::function<int()>& action) {
   command->add_option("-o,--output", options->folder, "folder for the traces")->required();
   command->add_option("--sizes", options->sizes, "2-digits (default), log2, exact")
       ->check(CLI::IsMember({"2-digits", "log2", "exact"}));
-  command->add_option("--k", options->options.k,
-                      "kernels without a known shape share their time with so many of their class (default: 5)")
+  command
+      ->add_option("--k", options->options.k,
+                   "kernels without a known shape share their time with so many of their class (default: 5)")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--durations", options->durations, "keep (default), noise=5%");
   command->add_option("--hide", *hidden, "totals: other layers, one factor on all times and messages")

@@ -29,7 +29,8 @@ struct LayeredSizes {
   std::string secret = "AcmeMegaModelV7";  ///< in every name
 };
 
-inline void launch_product(ProgramBuilder& rank, const LayeredSizes& of, StreamId stream, const Gemm& product) {
+inline void launch_product(ProgramBuilder& rank, const LayeredSizes& of, StreamId stream,
+                           const Gemm& product) {
   rank.begin(of.secret + "::linear");
   rank.launch(stream, {of.secret + "_gemm_128x64", of.type, product});
   rank.end();
@@ -58,8 +59,8 @@ inline void write_backward(ProgramBuilder& rank, const LayeredSizes& of, StreamI
     const EventId ready = rank.event();
     rank.record(stream, ready);
     rank.stream_wait(reducing, ready);
-    const double bytes =
-        8 * size_of(of.type).in_base_units() * static_cast<double>(of.hidden) * static_cast<double>(of.hidden);
+    const double bytes = 8 * size_of(of.type).in_base_units() * static_cast<double>(of.hidden) *
+                         static_cast<double>(of.hidden);
     rank.collective(reducing, {CollectiveKind::AllReduce, of.type, world, Bytes{bytes}, {}, 0});
     rank.end_range();
   }

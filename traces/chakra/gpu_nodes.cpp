@@ -140,7 +140,8 @@ class GpuWriter {
     const std::uint32_t number =
         instruction.per_rank ? assignment_.kernel_slots[instruction.operand] : instruction.operand;
     const KernelCall& call = program_.kernels[number];
-    WireWriter message = node(thread, instruction.stream, call.name, NodeType::Compute, kernels_[number].seconds);
+    WireWriter message =
+        node(thread, instruction.stream, call.name, NodeType::Compute, kernels_[number].seconds);
     AttributeWriter attributes{message, 10};
     if (const double operations = model_flops(call).in_base_units(); operations > 0) {
       attributes.int64("num_ops", std::llround(operations));
@@ -175,7 +176,7 @@ class GpuWriter {
   CallAttributes calls_;
   std::vector<Thread> threads_;
   std::vector<Stream> streams_;
-  std::vector<Ids> events_;              // what their latest record waits for
+  std::vector<Ids> events_;               // what their latest record waits for
   std::vector<std::vector<Seen>> posts_;  // by flag: what the posting thread had seen
   std::vector<std::uint8_t> stream_of_;   // by node
   std::uint64_t last_id_ = 0;

@@ -12,8 +12,8 @@ namespace lockstep::chakra {
 /// The records of one rank's trace as ASTRA-sim's feeder reads it: nodes of the GPU alone, each with its
 /// length in front. There is no host: what a thread waited for on the GPU, its later launches depend on.
 ///
-///   data_deps        the node before on the stream; what the stream, or the launching thread, was told to wait for
-///   COMP             `duration_micros`, at least 1; `num_ops` of products; `tensor_size` of copies
+///   data_deps        the node before on the stream; what the stream, or the launching thread, was told to
+///   wait for COMP             `duration_micros`, at least 1; `num_ops` of products; `tensor_size` of copies
 ///   COMM_COLL        `comm_type`, `comm_size`, `pg_name`
 ///   COMM_SEND, _RECV `comm_size`, `comm_src`, `comm_dst`, `comm_tag`
 ///

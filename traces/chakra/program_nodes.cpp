@@ -312,7 +312,8 @@ class RankWriter {
         program_.collectives[instruction.per_rank ? assignment_.collective_slots[instruction.operand]
                                                   : instruction.operand];
     const double seconds = call.recorded ? call.recorded->in_base_units() : 0;  // of a replayed trace
-    WireWriter message = gpu_node({to_string(call.kind), node_type_of(call), {}, {}, seconds}, instruction.stream);
+    WireWriter message =
+        gpu_node({to_string(call.kind), node_type_of(call), {}, {}, seconds}, instruction.stream);
     AttributeWriter attributes{message, 10};
     duration(attributes, seconds);
     const std::uint32_t group = assignment_.groups[call.group];

@@ -13,24 +13,25 @@ using namespace lockstep::literals;
 /// One of each kind, no field at its default where another value is possible.
 std::vector<KernelWork> one_of_each() {
   const EmbeddingTable table{100, 64, 2.5, 1.5, TableLocation::HostCached, 0.25, 1.1, 0.5, 2, 0.9};
-  return {Gemm{2, 30, 40, 50, true, true, 4, 3, true},
-          Pointwise{1000, 2.5, 1, 7, 12, true, 64, 3},
-          Reduction{20, 30, true},
-          Concat{500, 5, true},
-          Transpose{2, 3, 4},
-          TriangularIndex{2, 27, true, Direction::Backward},
-          Softmax{8, 128, Direction::Backward, true, {1, 2, 3}, 512, true, true},
-          LayerNorm{8, 128, LayerNorm::Part::InputGradient, {1, 2, 3}, 9, true},
-          FlashAttention{2, 8, 128, 256, 64, false, true, Direction::Backward, FlashVersion::CuDnn, true},
-          EmbeddingBags{32, {table, table}, Direction::Backward, Optimizer::Adagrad, DataType::FP16, true, true},
-          EmbeddingCacheInsert{32, {table}},
-          IndexSelect{1000, 20, 64, Direction::Backward, true},
-          OptimizerUpdate{Optimizer::AdamW, 1000, 3, 4, 3, 12},
-          Memcpy{64_KiB, Memcpy::Path::HostToDevice, false},
-          Memset{1_MiB},
-          Timed{2.5_us},
-          BatchNorm{8, 64, 3136, Direction::Backward, true, true},
-          Convolution{8, 64, 128, 56, 28, 3, 5, 2, 1, 2, Convolution::Pass::DataGradient, true, true}};
+  return {
+      Gemm{2, 30, 40, 50, true, true, 4, 3, true},
+      Pointwise{1000, 2.5, 1, 7, 12, true, 64, 3},
+      Reduction{20, 30, true},
+      Concat{500, 5, true},
+      Transpose{2, 3, 4},
+      TriangularIndex{2, 27, true, Direction::Backward},
+      Softmax{8, 128, Direction::Backward, true, {1, 2, 3}, 512, true, true},
+      LayerNorm{8, 128, LayerNorm::Part::InputGradient, {1, 2, 3}, 9, true},
+      FlashAttention{2, 8, 128, 256, 64, false, true, Direction::Backward, FlashVersion::CuDnn, true},
+      EmbeddingBags{32, {table, table}, Direction::Backward, Optimizer::Adagrad, DataType::FP16, true, true},
+      EmbeddingCacheInsert{32, {table}},
+      IndexSelect{1000, 20, 64, Direction::Backward, true},
+      OptimizerUpdate{Optimizer::AdamW, 1000, 3, 4, 3, 12},
+      Memcpy{64_KiB, Memcpy::Path::HostToDevice, false},
+      Memset{1_MiB},
+      Timed{2.5_us},
+      BatchNorm{8, 64, 3136, Direction::Backward, true, true},
+      Convolution{8, 64, 128, 56, 28, 3, 5, 2, 1, 2, Convolution::Pass::DataGradient, true, true}};
 }
 
 TEST(KernelFields, EveryKindComesBackFromItsNumbers) {

@@ -27,7 +27,9 @@ std::string text(const std::vector<Phrase>& phrases, std::string_view from) {
   return made;
 }
 
-std::string phrases_of(std::string_view from) { return text(repeated_phrases(sequence(from)), from); }
+std::string phrases_of(std::string_view from) {
+  return text(repeated_phrases(sequence(from)), from);
+}
 
 std::string repeated(std::string_view block, int times) {
   std::string all;

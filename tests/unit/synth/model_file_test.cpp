@@ -52,8 +52,9 @@ TEST(ModelFile, TellsWhatIsWrong) {
             "'bf17' is no data type");
   EXPECT_NE(complaint_about(replaced(text, "\"group\":0", "\"group\":3")).find("'group' cannot be 3"),
             std::string::npos);
-  EXPECT_NE(complaint_about(replaced(text, "\"ranks\":4.0", "\"ranks\":5.0")).find("number of the job's ranks"),
-            std::string::npos);
+  EXPECT_NE(
+      complaint_about(replaced(text, "\"ranks\":4.0", "\"ranks\":5.0")).find("number of the job's ranks"),
+      std::string::npos);
 }
 
 // However a file is broken, it is read or refused: never a crash.

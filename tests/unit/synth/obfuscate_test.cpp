@@ -82,7 +82,8 @@ TEST(Obfuscate, ShapesFollowFromCoarseSymbols) {
 }
 
 bool holds_secret(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text.find("acme") != std::string::npos || text.find("mega") != std::string::npos;
 }
 
@@ -102,7 +103,8 @@ TEST(Obfuscate, NoTextOfTheSourceIsInAnyFile) {
   const test::ScratchFolder folder;
   const std::vector<GpuSpec> gpus{recording.gpu};
   const std::vector<std::uint32_t> of_rank(made.job.ranks.size(), 0);
-  static_cast<void>(write_chakra({&made.job, gpus, of_rank}, {folder.path(), "rank", false}, [](std::uint32_t) {}));
+  static_cast<void>(
+      write_chakra({&made.job, gpus, of_rank}, {folder.path(), "rank", false}, [](std::uint32_t) {}));
   for (const auto& entry : std::filesystem::directory_iterator{folder.path()}) {
     EXPECT_FALSE(holds_secret(read_whole_file(entry.path()))) << entry.path();
   }

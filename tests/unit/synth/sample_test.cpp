@@ -16,7 +16,9 @@ namespace {
 using testing::layered_job;
 using testing::LayeredSizes;
 
-GpuSpec a100() { return testing::shipped_a100(); }
+GpuSpec a100() {
+  return testing::shipped_a100();
+}
 
 Recording recording_of(const LayeredSizes& sizes) {
   Recording made;

@@ -26,7 +26,8 @@ TEST(Symbols, SecondJobsTellEqualSymbolsApart) {
 
 // Heads are hidden / head_size: 768 / 64 = 12.
 TEST(Symbols, HeadsFollowFromTheSizeOfOne) {
-  const std::array<Symbols, 1> jobs{Symbols{{"hidden", 768}, {"head_size", 64}, {"sequence", 512}, {"batch", 4}}};
+  const std::array<Symbols, 1> jobs{
+      Symbols{{"hidden", 768}, {"head_size", 64}, {"sequence", 512}, {"batch", 4}}};
   const Monomial rows = simplest_product(std::array{4.0 * 12 * 512}, jobs);
   EXPECT_DOUBLE_EQ(rows.value({{"hidden", 1536}, {"head_size", 64}, {"sequence", 512}, {"batch", 4}}, 1),
                    4.0 * 24 * 512);
@@ -34,7 +35,9 @@ TEST(Symbols, HeadsFollowFromTheSizeOfOne) {
 
 TEST(Symbols, KernelsTellTheSizesOfATransformer) {
   Template tmpl;
-  const auto add = [&](KernelWork work) { tmpl.kernels.push_back({{"k", DataType::BF16, work}, {}, 0, 0, 1}); };
+  const auto add = [&](KernelWork work) {
+    tmpl.kernels.push_back({{"k", DataType::BF16, work}, {}, 0, 0, 1});
+  };
   add(LayerNorm{8 * 1024, 768});
   add(Softmax{8 * 12 * 1024, 1024});
   add(Softmax{8 * 1023, 50257, Direction::Forward, true});
