@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 /// Whether a job is named as a scenario; else it is a profile.
 bool is_scenario(const std::string& job) {
   if (fs::is_directory(job)) return fs::exists(fs::path{job} / "scenario.yaml");
+  if (job.ends_with(".json") || job.ends_with(".gz")) return false;
   return !fs::exists(job) || job.ends_with(".yaml") || job.ends_with(".yml");
 }
 

@@ -447,19 +447,26 @@ Sample sample(const Model& model, const GpuSpec& gpu, const SampleOptions& optio
 
 namespace {
 
-/// What a rank calls in each of its groups, in the order of its launches; messages apart.
+/// What a rank calls in each of its groups, in the order of its launches; messages apart. Where several
+/// threads call, their order is that of a run: sorted.
 std::map<std::uint32_t, std::vector<std::string>> calls_of(const Program& program,
                                                            const RankAssignment& rank) {
   std::map<std::uint32_t, std::vector<std::string>> calls;
+  std::map<std::uint32_t, std::set<std::uint8_t>> threads;
   for (const Token& token : tokens_of(program)) {
     if (token.op != Opcode::Collective) continue;
     const CollectiveCall& call =
         program.collectives[token.per_rank ? rank.collective_slots[token.operand] : token.operand];
     if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive) continue;
-    const bool is_uneven = call.kind == CollectiveKind::AllToAll;
+    // Recordings do not say all sizes; they take their recorded time.
+    const bool is_uneven = call.kind == CollectiveKind::AllToAll || call.recorded;
+    threads[rank.groups[call.group]].insert(token.thread);
     calls[rank.groups[call.group]].push_back(
         is_uneven ? to_string(call.kind)
                   : fmt::format("{} of {:.0f} bytes", to_string(call.kind), call.size.in_base_units()));
+  }
+  for (const auto& [group, callers] : threads) {
+    if (callers.size() > 1) std::ranges::sort(calls[group]);
   }
   return calls;
 }

@@ -70,6 +70,7 @@ int export_command(const ExportOptions& options) {
   ChakraFiles files;
   files.folder = results.staged();
   files.gzip = options.gzip;
+  files.dialect = options.for_astra_sim ? ChakraDialect::AstraSim : ChakraDialect::Lockstep;
   const std::size_t ranks = resolved.job.ranks.size();
   const TimedJob job{&resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank, resolved.has_launches};
   ChakraExport written;
@@ -95,6 +96,7 @@ void add_export_command(CLI::App& app, std::function<int()>& action) {
   const auto options = std::make_shared<ExportOptions>();
   const auto assignments = std::make_shared<std::vector<std::string>>();
   const auto format = std::make_shared<std::string>("chakra");
+  const auto dialect = std::make_shared<std::string>("lockstep");
   CLI::App* command =
       app.add_subcommand("export", "write what the ranks of a scenario do as execution traces");
   command->footer(
@@ -108,12 +110,19 @@ void add_export_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("-o,--output", options->folder, "folder for the traces (default: lockstep-out/NAME)");
   command->add_option("--format", *format, "chakra (ET, wire format of schema 0.0.4 and 1.0.0)")
       ->check(CLI::IsMember({"chakra"}));
+  command
+      ->add_option(
+          "--dialect", *dialect,
+          "lockstep (default: hosts and GPUs; comes back as it was), astra-sim (nodes of the GPU alone, "
+          "in whole microseconds, as ASTRA-sim's feeder reads them)")
+      ->check(CLI::IsMember({"lockstep", "astra-sim"}));
   command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. parallelism.ranks=4")
       ->allow_extra_args(false);
   command->add_flag("--gzip", options->gzip, "files .et.gz");
   command->add_flag("-q,--quiet", options->quiet, "nothing but errors");
-  command->callback([options, assignments, format, &action] {
-    action = [options, assignments, format] {
+  command->callback([options, assignments, format, dialect, &action] {
+    action = [options, assignments, format, dialect] {
+      options->for_astra_sim = *dialect == "astra-sim";
       options->overrides = overrides_of(*assignments);
       return export_command(*options);
     };

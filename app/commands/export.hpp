@@ -17,6 +17,7 @@ struct ExportOptions {
   std::string folder;    ///< empty: lockstep-out/NAME
   std::vector<Override> overrides;
   bool gzip = false;
+  bool for_astra_sim = false;  ///< nodes of the GPU alone, as its feeder reads them
   bool quiet = false;
 };
 

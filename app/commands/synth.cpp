@@ -159,8 +159,7 @@ void print_sizes(const synth::Template& tmpl) {
   std::map<std::string, std::uint32_t> sizes;
   for (const synth::KernelEntry& kernel : tmpl.kernels) {
     for (const synth::Monomial& size : kernel.sizes) {
-      if (size.factor != 0 && size.factor != 1 + 0.0 * size.factor) ++sizes[to_text(size)];
-      if (size.factor == 1 && !size.powers.empty()) ++sizes[to_text(size)];
+      if (!size.powers.empty() || size.with_parameters) ++sizes[to_text(size)];
     }
   }
   if (sizes.empty()) return;

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "sim/compiled_program.hpp"
+#include "traces/chakra/gpu_nodes.hpp"
 #include "traces/chakra/program_nodes.hpp"
 #include "traces/gzip_file.hpp"
 
@@ -80,7 +81,10 @@ class JobWriter {
     if (kernels.empty()) {
       kernels = time_kernels(program, job_.gpu_models[model]);
     }
-    const std::string text = chakra::trace_of_rank(*job_.job, rank, kernels, {job_.has_launches, job_.notes});
+    const std::string text =
+        files_.dialect == ChakraDialect::AstraSim
+            ? chakra::gpu_trace_of_rank(*job_.job, rank, kernels)
+            : chakra::trace_of_rank(*job_.job, rank, kernels, {job_.has_launches, job_.notes});
     written_.nodes_bytes += text.size();
     ++written_.different;
     if (files_.gzip) {

@@ -22,11 +22,15 @@ struct TimedJob {
   const chakra::NodeNotes* notes = nullptr;  ///< for other readers
 };
 
+/// The readers of the traces: Lockstep and all who read host threads, or ASTRA-sim (chakra/gpu_nodes.hpp).
+enum class ChakraDialect : std::uint8_t { Lockstep, AstraSim };
+
 /// The files that a Job's traces go to.
 struct ChakraFiles {
   std::filesystem::path folder;
   std::string prefix = "rank";  ///< files are `PREFIX.0.et`, `PREFIX.1.et`, ...; groups `PREFIX.groups.json`
   bool gzip = false;            ///< `.et.gz`
+  ChakraDialect dialect = ChakraDialect::Lockstep;
 
   [[nodiscard]] std::string name_of(const std::string& rank) const {
     return prefix + "." + rank + (gzip ? ".et.gz" : ".et");

@@ -8,10 +8,9 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
-#include <tuple>
 
 #include "ops/data_type_name.hpp"
-#include "traces/chakra/collective_kinds.hpp"
+#include "traces/chakra/call_attributes.hpp"
 #include "traces/chakra/node_record.hpp"
 #include "traces/chakra/note_attributes.hpp"
 #include "traces/chakra/program_trace.hpp"
@@ -40,10 +39,10 @@ class RankWriter {
   RankWriter(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels,
              const NodeNotes* notes)
       : job_{job},
-        rank_{rank},
         assignment_{job.ranks[rank]},
         program_{*job.programs[assignment_.program]},
         kernels_{kernels},
+        calls_{job, rank},
         notes_{notes != nullptr ? *notes : NodeNotes{}},
         threads_(program_.threads.size()),
         streams_(program_.streams.size()),
@@ -312,11 +311,9 @@ class RankWriter {
     const CollectiveCall& call =
         program_.collectives[instruction.per_rank ? assignment_.collective_slots[instruction.operand]
                                                   : instruction.operand];
-    const bool sends = call.kind == CollectiveKind::Send;
-    const bool receives = call.kind == CollectiveKind::Receive;
-    const NodeType type = sends ? NodeType::Send : receives ? NodeType::Receive : NodeType::Collective;
     const double seconds = call.recorded ? call.recorded->in_base_units() : 0;  // of a replayed trace
-    WireWriter message = gpu_node({to_string(call.kind), type, {}, {}, seconds}, instruction.stream);
+    WireWriter message =
+        gpu_node({to_string(call.kind), node_type_of(call), {}, {}, seconds}, instruction.stream);
     AttributeWriter attributes{message, 10};
     duration(attributes, seconds);
     const std::uint32_t group = assignment_.groups[call.group];
@@ -325,15 +322,7 @@ class RankWriter {
     attributes.text("dtype", data_type_name(call.type));
     attributes.real("bytes", call.size.in_base_units());
     attributes.int32("peer", call.peer);
-    const auto& members = job_.groups[group].ranks;
-    // comm_size is a rank's input: of an all-gather its part of what all have in the end.
-    const double parts = call.kind == CollectiveKind::AllGather ? static_cast<double>(members.size()) : 1;
-    attributes.int64("comm_size", std::llround(call.size.in_base_units() / parts));
-    if (sends || receives) {
-      message_attributes(attributes, call, group);
-    } else {
-      attributes.int64("comm_type", comm_type_of(call.kind));
-    }
+    calls_.write(attributes, call);
     if (!call.send_bytes.empty()) {
       attributes.reals("send_bytes", call.send_bytes);
     }
@@ -343,30 +332,17 @@ class RankWriter {
     append(message);
   }
 
-  /// Who, and a tag that both ends give the same message: the how-manieth between them in their group.
-  void message_attributes(AttributeWriter& attributes, const CollectiveCall& call, std::uint32_t group) {
-    const std::uint32_t peer = job_.groups[group].ranks[static_cast<std::size_t>(call.peer)];
-    const bool sends = call.kind == CollectiveKind::Send;
-    const std::uint32_t source = sends ? rank_ : peer;
-    const std::uint32_t target = sends ? peer : rank_;
-    const std::uint64_t tag = messages_[{group, source, target}]++ * job_.groups.size() + group;
-    attributes.int32("comm_src", static_cast<std::int32_t>(source));
-    attributes.int32("comm_dst", static_cast<std::int32_t>(target));
-    attributes.int32("comm_tag", static_cast<std::int32_t>(tag & 0x7fffffffU));
-  }
-
   const Job& job_;
-  std::uint32_t rank_;
   const RankAssignment& assignment_;
   const Program& program_;
   std::span<const KernelTiming> kernels_;
+  CallAttributes calls_;
   NodeNotes notes_;
   NodePlace here_;  // of the host node that was written last
   std::vector<Thread> threads_;
   std::vector<Stream> streams_;
   std::vector<Ids> events_;  // what their latest record waits for
   std::vector<Ids> posts_;   // by flag, in order
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> messages_;
   std::uint64_t last_id_ = 0;
   std::string text_;
 };
