@@ -458,8 +458,7 @@ std::map<std::uint32_t, std::vector<std::string>> calls_of(const Program& progra
     const CollectiveCall& call =
         program.collectives[token.per_rank ? rank.collective_slots[token.operand] : token.operand];
     if (call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive) continue;
-    // Recordings do not say all sizes; they take their recorded time.
-    const bool is_uneven = call.kind == CollectiveKind::AllToAll || call.recorded;
+    const bool is_uneven = call.kind == CollectiveKind::AllToAll;
     threads[rank.groups[call.group]].insert(token.thread);
     calls[rank.groups[call.group]].push_back(
         is_uneven ? to_string(call.kind)
