@@ -35,7 +35,7 @@ constexpr auto kWorkSources = std::to_array<WorkSource>({
     {"transpose", "make_movement", "movements.cu"},
     {"index_select", "make_movement", "movements.cu"},
     {"triangular_index", "make_movement", "movements.cu"},
-    {"embedding_bags", "make_look_up", "look_ups.cu"},
+    {"embedding_bags", "make_look_up", "lookups.cu"},
 });
 
 std::string_view embedded(std::string_view path) {

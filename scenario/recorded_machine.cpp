@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/yaml_reader.hpp"
-#include "scenario/machine_defaults.hpp"
 #include "ops/gpu/gpu_access.hpp"
+#include "scenario/machine_defaults.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/kineto/recorded_steps.hpp"
 

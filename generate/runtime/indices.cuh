@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// Rows that look-ups take: by the popularity of the rows, as Lockstep's index model says
+/// Rows that lookups take: by the popularity of the rows, as Lockstep's index model says
 /// (ops/kernels/index_model).
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class RandomNumbers {
   std::uint64_t state_;
 };
 
-/// Rows of @p table that so many look-ups take, one after the other, each from 0 to below its `rows`.
+/// Rows of @p table that so many lookups take, one after the other, each from 0 to below its `rows`.
 ///
 ///   reuse_factor given  as many different rows, each as often
 ///   zipf above 0        P(r-th row) ~ r^-zipf
