@@ -103,7 +103,7 @@ DrawnCampaigns drawn_campaigns(const CampaignTask& task, int trials, std::uint64
   for (const double end : ends) squares += (end - drawn.mean) * (end - drawn.mean);
   drawn.error = std::sqrt(squares / (static_cast<double>(trials) - 1) / static_cast<double>(trials));
   const auto quantile = [&](double share) {
-    return ends[static_cast<std::size_t>(share * static_cast<double>(trials - 1) + 0.5)];
+    return ends[static_cast<std::size_t>(std::llround(share * static_cast<double>(trials - 1)))];
   };
   drawn.p5 = quantile(0.05);
   drawn.p95 = quantile(0.95);

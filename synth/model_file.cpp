@@ -311,38 +311,38 @@ class BodyReader {
 
   [[nodiscard]] Item token(const Json& list) const {
     enum Place : std::uint8_t {
-      kOp,
-      kThread,
-      kStream,
-      kSource,
-      kOperand,
-      kLead,
-      kCost,
-      kSpread,
-      kReference,
-      kPerRank
+      AtOp,
+      AtThread,
+      AtStream,
+      AtSource,
+      AtOperand,
+      AtLead,
+      AtCost,
+      AtSpread,
+      AtReference,
+      AtPerRank
     };
     const auto value = [&](Place place) { return place < list.size() ? number(list[place], "token") : 0; };
     const auto bounded = [&](Place place, std::size_t bound, const char* what) {
       return place < list.size() ? index(list[place], bound, what) : 0;
     };
-    if (list.empty() || list.size() > kPerRank + 1) complain("a token has one to ten entries");
+    if (list.empty() || list.size() > AtPerRank + 1) complain("a token has one to ten entries");
     const Program& program = template_.program;
     Item made;
     Token& token = made.token;
-    token.op = opcode_named(text(list[kOp], "token"));
-    token.thread = static_cast<std::uint8_t>(bounded(kThread, program.threads.size(), "thread"));
+    token.op = opcode_named(text(list[AtOp], "token"));
+    token.thread = static_cast<std::uint8_t>(bounded(AtThread, program.threads.size(), "thread"));
     token.stream = static_cast<std::uint8_t>(
-        bounded(kStream, std::max<std::size_t>(program.streams.size(), 1), "stream"));
+        bounded(AtStream, std::max<std::size_t>(program.streams.size(), 1), "stream"));
     constexpr std::size_t kSources = 256;
-    token.source = static_cast<std::uint8_t>(bounded(kSource, kSources, "source"));
-    token.reference = static_cast<Reference>(bounded(kReference, kReferences.size(), "reference"));
-    token.per_rank = bounded(kPerRank, 2, "per rank") == 1;
-    token.operand = bounded(kOperand, bound_of(token), "operand");
+    token.source = static_cast<std::uint8_t>(bounded(AtSource, kSources, "source"));
+    token.reference = static_cast<Reference>(bounded(AtReference, kReferences.size(), "reference"));
+    token.per_rank = bounded(AtPerRank, 2, "per rank") == 1;
+    token.operand = bounded(AtOperand, bound_of(token), "operand");
     check_source(token);
-    token.lead = static_cast<float>(value(kLead));
-    token.cost = static_cast<float>(value(kCost));
-    made.spread = static_cast<float>(value(kSpread));
+    token.lead = static_cast<float>(value(AtLead));
+    token.cost = static_cast<float>(value(AtCost));
+    made.spread = static_cast<float>(value(AtSpread));
     if (!(token.lead >= 0 && token.cost >= 0 && made.spread >= 0)) complain("times are not negative");
     return made;
   }

@@ -123,7 +123,8 @@ bool is_of_shapes(const std::string& name) {
 
 std::vector<std::string> shape_symbols(std::span<const Symbols> jobs) {
   std::vector<std::string> names;
-  for (const auto& [name, value] : jobs.front()) {
+  for (const auto& symbol : jobs.front()) {
+    const std::string& name = symbol.first;
     const bool everywhere = std::ranges::all_of(jobs, [&](const Symbols& job) { return job.contains(name); });
     if (everywhere && is_of_shapes(name)) names.push_back(name);
   }

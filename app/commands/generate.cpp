@@ -38,6 +38,18 @@ double percent_off(double value, double of) {
   return of > 0 ? 100 * (value / of - 1) : 0;
 }
 
+/// Others' projects have files of such names too. @throws InputError for a folder with one that is no program
+void refuse_a_project(const std::filesystem::path& folder) {
+  for (const char* name : {"CMakeLists.txt", "run.sh"}) {
+    if (exists(folder / name) && !exists(folder / kManifestOfProgram)) {
+      throw InputError{{(folder / name).string()},
+                       fmt::format("is of no generated program (there is no {} beside it): -o takes an empty "
+                                   "folder, a new one, or an older program's",
+                                   kManifestOfProgram)};
+    }
+  }
+}
+
 void write_program(ResultFolder& folder, const std::vector<ProgramFile>& files) {
   for (const ProgramFile& file : files) {
     const std::filesystem::path path = folder.staged() / file.name;
@@ -95,7 +107,9 @@ int generate_program(const GenerateOptions& options) {
   std::vector<ProgramFile> files = program_files(table, target);
   files.push_back(source.machine_file);
   files.push_back({kManifestOfProgram, manifest_json(table, coverage, facts)});
-  ResultFolder folder{result_folder(options.folder, options.sources.front()), is_of_program};
+  const std::filesystem::path place = result_folder(options.folder, options.sources.front());
+  refuse_a_project(place);
+  ResultFolder folder{place, is_of_program};
   const Interruption interruption{[&folder] {
     remove_unfinished_files();
     folder.abandon();

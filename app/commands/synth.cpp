@@ -441,9 +441,12 @@ void add_obfuscate(CLI::App& parent, std::function<int()>& action) {
                    "kernels without a known shape share their time with so many of their class (default: 5)")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--durations", options->durations, "keep (default), noise=5%");
-  command->add_option("--hide", *hidden, "totals: other layers, one factor on all times and messages")
-      ->check(CLI::IsMember({"totals"}));
-  command->add_option("--seed", options->options.seed, "of the noise and of what hides the totals");
+  CLI::Option* const seed = command->add_option(
+      "--seed", options->options.seed, "of the noise and of what hides the totals: keep it to yourself");
+  command
+      ->add_option("--hide", *hidden, "totals: other layers, one factor on all times and messages; needs --seed")
+      ->check(CLI::IsMember({"totals"}))
+      ->needs(seed);
   command->add_flag("--keep-communication", options->options.keep_communication,
                     "sizes of collectives stay exact");
   command->add_flag("--gzip", options->gzip, "files .et.gz");
