@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kRuntime = "generate/runtime/";
 constexpr std::string_view kKernels = "calibration/measure/kernels/";
 
-/// Which function makes a work's launches, and where it is.
+/// The function that makes the launches of a work, and its file.
 struct WorkSource {
   std::string_view work, maker, file;
 };

@@ -4,7 +4,7 @@
 
 namespace lockstep::generate {
 
-/// What a kernel moves and computes, each operand counted once (compulsory traffic).
+/// Bytes and FLOPs of a kernel, each operand counted once (compulsory traffic).
 struct WorkSize {
   double bytes = 0;
   double flops = 0;  ///< a multiply-add counts two
