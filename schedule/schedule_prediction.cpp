@@ -71,7 +71,7 @@ class SchedulePredictor {
  private:
   const SimulatedPhase& simulate(const PhaseScenario& phase) { return cache_.of(phase, timelines_); }
 
-  /// With the full model's plan of tables, unless tables are placed anew.
+  /// Gives @p phase the full model's plan of tables, unless tables are placed anew.
   PhaseScenario placed(const PhaseScenario& phase) const {
     const auto& dlrm = full_->resolved.scenario.workload->model->dlrm;
     const bool tables_change = std::ranges::any_of(phase.widths, [](const KeptWidth& width) {
@@ -163,7 +163,7 @@ class SchedulePredictor {
     result_.transitions.push_back(known->second);
   }
 
-  /// From the phase of that number to the next.
+  /// Predicts the transition from phase @p number to the next.
   PredictedTransition transition(std::size_t number) {
     const SimulatedPhase &before = *simulated_[number], &after = *simulated_[number + 1];
     const auto side = [](const SimulatedPhase& phase) {
