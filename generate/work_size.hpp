@@ -10,7 +10,7 @@ struct WorkSize {
   double flops = 0;  ///< a multiply-add counts two
 };
 
-/// Nothing for work of which only the time is known.
+/// Bytes and FLOPs of @p call; 0 for work of which only the time is known.
 [[nodiscard]] WorkSize size_of(const KernelCall& call);
 
 }  // namespace lockstep::generate

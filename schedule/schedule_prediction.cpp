@@ -191,7 +191,7 @@ class SchedulePredictor {
     return between;
   }
 
-  /// On the ranks of the larger job.
+  /// Simulates the transition on the ranks of the larger job; returns s.
   double simulated_seconds(const SimulatedPhase& before, const SimulatedPhase& after,
                            const PredictedTransition& transition, const std::string& name) {
     const bool is_before = before.resolved.job.ranks.size() > after.resolved.job.ranks.size();

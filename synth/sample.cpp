@@ -280,7 +280,7 @@ double ratio(double after, double before) {
   return before > 0 && after > 0 ? after / before : 1;
 }
 
-/// All gradients are reduced: what layers do not reduce is left to the collectives outside of them.
+/// Growth of sizes. All gradients are reduced: collectives outside of layers reduce what layers leave.
 Growth growth_of(const JobModel& job, const Template& tmpl, const Symbols& symbols) {
   const Parameters before = parameters_of(tmpl, job.symbols, job.symbols);
   const Parameters after = parameters_of(tmpl, symbols, job.symbols);

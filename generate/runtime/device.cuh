@@ -126,7 +126,7 @@ class Device {
     return *static_cast<Library*>(slot.get());
   }
 
-  /// After all kernels are made: arenas get their memory. @throws Failure where the GPU has not enough
+  /// Gives arenas their memory, after all kernels are made. @throws Failure if the GPU has too little
   void allocate();
 
   [[nodiscard]] int number() const { return device_; }
