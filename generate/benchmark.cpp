@@ -19,7 +19,7 @@
 namespace lockstep::generate {
 namespace {
 
-/// What cuBLASLt, cuDNN and the CUDA runtime do, and what the program's own kernels do (generate/runtime/).
+/// Picks cuBLASLt, cuDNN or the CUDA runtime, else one of the program's own kernels (generate/runtime/).
 struct ChooseCuda {
   DataType type;
 
@@ -62,7 +62,7 @@ struct ChooseCuda {
   Backend operator()(const Timed& /*unused*/) const { return Backend::Busy; }
 };
 
-/// What PyTorch has an operator for (generate/runtime/benchmark.py).
+/// Picks a PyTorch operator where there is one (generate/runtime/benchmark.py).
 struct ChoosePyTorch {
   DataType type;
   template <class Work>
@@ -87,16 +87,16 @@ std::string one_word(std::string text) {
   return text.empty() ? "other" : text;
 }
 
-/// What the kernels of one trace do, by work.
+/// Family and calls of one work record of a trace (kineto::Work).
 struct WorkContent {
   std::string family;
   std::vector<KernelCall> calls;
   bool is_part = false;
 };
 
-/// Of a kernel that no model knows: it streams what its operator was called with, and writes a tensor as
-/// large as the largest. None where shapes or the type were not recorded, or no memory is so fast: then it
-/// used a part.
+/// Models an unknown kernel: it reads its operator's arguments and writes a tensor as large as the largest.
+/// Returns nothing without recorded shapes, or where this would exceed the fastest memory: such a kernel used
+/// only a part of its arguments.
 std::optional<KernelCall> streamed_operands(const replay::RankRecording& rank, std::uint32_t work) {
   constexpr double kFastestMemory = 4e12;  // B/s; an H200 reaches 4.8e12 by its data sheet
   const std::uint32_t op = replay::operator_with_shapes(rank, rank.links.call_of_work[work]);

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// A benchmark: a Job, and by which means each of its kernels is to be reproduced.
+/// A benchmark: a Job, and the means that reproduces each of its kernels.
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace lockstep::generate {
 /// Language of the program.
 enum class Target : std::uint8_t { Cuda, PyTorch };
 
-/// By what means a kernel is reproduced, the most faithful first.
+/// Means that reproduces a kernel, the most faithful first.
 enum class Backend : std::uint8_t {
   Library,   ///< the same call of cuBLASLt, cuDNN or the CUDA runtime
   Own,       ///< a kernel of its family with the same sizes
@@ -30,7 +30,7 @@ enum class Backend : std::uint8_t {
 inline constexpr auto kBackends =
     std::to_array<std::string_view>({"library", "own", "operator", "busy", "skipped"});  ///< names by Backend
 
-/// What a kernel of a Program comes to.
+/// A kernel of a Program as the benchmark reproduces it.
 struct BenchmarkKernel {
   std::string name;               ///< as the source calls it
   std::string family;             ///< one word
@@ -44,20 +44,20 @@ struct BenchmarkKernel {
 struct Benchmark {
   Job job;
   std::vector<std::vector<BenchmarkKernel>> kernels;  ///< by program and Program::kernels
-  /// By program and Program::collectives: seconds that missing members would have taken; empty: none are
-  /// missing.
+  /// Seconds that the missing members of a collective would have taken, by program and
+  /// Program::collectives; empty: no member is missing.
   std::vector<std::vector<double>> delays;
 };
 
-/// What a kernel whose work is known is reproduced by; Busy where the target has no means.
+/// Picks the back-end for a kernel of known work; Busy where the target has no other means.
 [[nodiscard]] Backend backend_for(const KernelCall& call, Target target);
 
-/// Of a scenario.
+/// Makes the benchmark of a scenario.
 /// @param gpu_model_of_rank index into @p gpu_models, by rank
 [[nodiscard]] Benchmark benchmark_of(const Job& job, std::span<const GpuSpec> gpu_models,
                                      std::span<const std::uint32_t> gpu_model_of_rank, Target target);
 
-/// Of recorded traces: kernels do what their operators say, and take what @p replay says.
+/// Makes the benchmark of recorded traces: operators give a kernel's work, @p replay its time.
 [[nodiscard]] Benchmark benchmark_of(const replay::Replay& replay, Target target);
 
 }  // namespace lockstep::generate

@@ -21,12 +21,12 @@ struct UncoveredKernels {
   CoverageShare share;
 };
 
-/// By what means the kernels of a benchmark are reproduced; communication is not among them.
+/// Kernels of a benchmark counted by the back-end that reproduces them, communication excluded.
 struct Coverage {
   std::array<CoverageShare, kBackends.size()> by_backend{};  ///< by Backend
   CoverageShare all;
   std::vector<UncoveredKernels> uncovered;  ///< busy and skipped ones, the longest first
-  /// Of all kernel time, what is neither busy nor skipped; 1 where there are no kernels.
+  /// Share of the kernel time that is neither busy nor skipped, 0 to 1; 1 without kernels.
   [[nodiscard]] double reproduced() const;
 };
 

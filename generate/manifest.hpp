@@ -10,7 +10,7 @@ namespace lockstep::generate {
 
 inline constexpr const char* kManifestOfProgram = "benchmark.json";
 
-/// What a program's step does, summed over its ranks.
+/// Work of a program's step, summed over its ranks.
 struct Totals {
   std::uint64_t launches = 0, collectives = 0;
   double kernel_bytes = 0, kernel_flops = 0, collective_bytes = 0;
@@ -18,10 +18,10 @@ struct Totals {
   double step_seconds = 0;  ///< simulated
 };
 
-/// Without the simulated step.
+/// Sums the table's work; the simulated step stays 0.
 [[nodiscard]] Totals totals_of(const benchmark::Table& table);
 
-/// What the manifest says besides the kernels of the table.
+/// Entries of the manifest besides the kernels of the table.
 struct ManifestFacts {
   Totals source;              ///< of what the program was made from
   double simulated_step = 0;  ///< of the program, s
@@ -31,9 +31,9 @@ struct ManifestFacts {
 [[nodiscard]] std::string manifest_json(const benchmark::Table& table, const Coverage& coverage,
                                         const ManifestFacts& facts);
 
-/// What the manifest says of the source. @throws InputError for a file that is none
+/// Reads the source's totals from a manifest. @throws InputError for a file that is no manifest
 [[nodiscard]] Totals read_source_totals(const std::filesystem::path& manifest);
-/// The simulated step of the program, s. @throws InputError for a file that is none
+/// Reads the program's simulated step, s. @throws InputError for a file that is no manifest
 [[nodiscard]] double read_program_step(const std::filesystem::path& manifest);
 
 }  // namespace lockstep::generate

@@ -15,7 +15,7 @@ struct RunOptions {
   bool host_recorded = true;  ///< false: launches as fast as they go
 };
 
-/// What the program does, as it is written into its operation table.
+/// Makes the operation table that the program runs.
 [[nodiscard]] benchmark::Table table_of(const Benchmark& benchmark, const RunOptions& options);
 
 /// The text of `operations.txt`: the same bytes for the same table.

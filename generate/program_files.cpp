@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kRuntime = "generate/runtime/";
 constexpr std::string_view kKernels = "calibration/measure/kernels/";
 
-/// Which function makes a work's launches, and where it is.
+/// The function that makes the launches of a work, and its file.
 struct WorkSource {
   std::string_view work, maker, file;
 };
@@ -55,7 +55,7 @@ std::vector<std::string> inclusions(std::string_view text) {
   return paths;
 }
 
-/// In the program's folder all files lie side by side.
+/// Removes folders from includes: all files of a program lie side by side.
 std::string side_by_side(std::string_view text) {
   std::string made{text};
   for (const std::string_view folder : {kRuntime, kKernels}) {

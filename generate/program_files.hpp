@@ -18,8 +18,8 @@ struct ProgramFile {
 
 inline constexpr const char* kOperationTable = "operations.txt";
 
-/// What builds and runs the table: its sources (those of the families that it names), CMakeLists.txt, run.sh;
-/// or a Python script. The table itself is among them.
+/// Files that build and run the table, the table among them. CUDA: CMakeLists.txt, run.sh and the sources of
+/// the families that the table names. PyTorch: a Python script.
 [[nodiscard]] std::vector<ProgramFile> program_files(const benchmark::Table& table, Target target);
 
 /// Whether a file of this name belongs to a program that was generated.

@@ -214,7 +214,7 @@ class SmallJob {
     if (!call.send_bytes.empty()) {
       keep_members(call, members);
     } else {
-      // Of what a rank holds or sends, its part to absent members stays: bytes per rank are those of the
+      // A rank still holds or sends the part for absent members: bytes per rank stay those of the
       // source.
       const std::ptrdiff_t root = number_of(members[static_cast<std::size_t>(call.peer)]);
       call.peer =
@@ -259,8 +259,8 @@ class SmallJob {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> last_arrivals_;  // by group and ordinal
 };
 
-/// What the small job's own collectives take, without the rest of what they took: the shortest time of a
-/// member.
+/// Seconds that each collective of the small job needs by itself, by rank and call: the shortest time from
+/// the rank's arrival to the end.
 std::map<std::pair<std::uint32_t, std::uint32_t>, double> own_transfers(const Benchmark& small,
                                                                         const Machine& machine) {
   Job job = small.job;

@@ -4,7 +4,7 @@
 
 namespace lockstep::generate {
 
-/// What became of the collectives that miss members.
+/// The ranks that are kept, and what became of the collectives that miss members.
 struct ScaleDown {
   std::vector<std::uint32_t> chosen;  ///< ranks of the source, by rank of the benchmark
   std::size_t shrunk = 0;             ///< collectives a step among the members that are there, then a delay

@@ -7,7 +7,7 @@
 
 namespace lockstep::generate {
 
-/// What a rank of a program measured (`measured.N.json`).
+/// Measurements of one rank of a program (`measured.N.json`).
 struct MeasuredRank {
   std::uint32_t rank = 0;
   std::string gpu;

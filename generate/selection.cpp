@@ -100,7 +100,7 @@ class PartOfProgram {
       return false;
     }
     if (i.op == Opcode::Collective) {
-      // What differs by rank is of one kind: all members of a group go the same way.
+      // Calls that differ by rank share one kind: all members of a group are kept or all left out.
       const CollectiveKind kind = source_.collectives[i.per_rank ? 0 : i.operand].kind;
       return selection_.communication &&
              (selection_.only.empty() || contains_one(to_string(kind), selection_.only)) &&

@@ -7,8 +7,8 @@
 
 namespace lockstep::generate {
 
-/// Which part of a job a benchmark has. Host time of what is left out is still spent, but for what lies
-/// outside a range.
+/// Part of a job that a benchmark keeps. The host time of omitted work is still spent, except outside the
+/// chosen range.
 struct Selection {
   std::vector<std::string> only;      ///< parts of names of kernels, families or collectives; empty: all
   std::vector<std::string> families;  ///< whole names, `communication` among them; empty: all
@@ -20,7 +20,7 @@ struct Selection {
 /// @throws std::invalid_argument when nothing is left, with what there would be
 void select(Benchmark& benchmark, const Selection& selection);
 
-/// What is done with kernels that are not reproduced by what they do.
+/// Treatment of kernels whose work the benchmark cannot reproduce.
 enum class Fill : std::uint8_t { Busy, Skip, Error };
 
 /// @throws std::invalid_argument for Fill::Error where there are such kernels

@@ -14,7 +14,7 @@
 
 namespace lockstep::generate {
 
-/// Where a benchmark takes place when it is simulated: a scenario's machine, or that of a recording.
+/// The machine that a benchmark is simulated on: a scenario's, or that of a recording.
 class Machine {
  public:
   explicit Machine(ResolvedScenario scenario) : machine_{std::move(scenario)} {}
@@ -30,7 +30,7 @@ class Machine {
   std::variant<ResolvedScenario, std::shared_ptr<const RecordedMachine>> machine_;
 };
 
-/// What a benchmark is made from.
+/// A benchmark and the machine of the scenario or traces it was made from.
 struct Source {
   Benchmark benchmark;
   std::shared_ptr<const Machine> machine;

@@ -183,7 +183,7 @@ void visit_fields(Visitor& visit, Timed& work) {
   visit("duration", work.duration);
 }
 
-/// By the alternatives of KernelWork, in their order.
+/// Names of the alternatives of KernelWork, in their order.
 inline constexpr auto kWorkNames = std::to_array<std::string_view>(
     {"gemm", "pointwise", "reduction", "concat", "transpose", "triangular_index", "softmax", "layer_norm",
      "flash_attention", "embedding_bags", "embedding_cache_insert", "index_select", "optimizer", "memcpy",

@@ -14,7 +14,7 @@ double real(std::int64_t x) {
   return static_cast<double>(x);
 }
 
-/// By the kind of work; @p e is bytes of an element.
+/// Computes the size of each kind of work; `e`: bytes of an element.
 struct Sizes {
   double e;
   DataType type;

@@ -4,13 +4,13 @@
 
 namespace lockstep::generate {
 
-/// What a kernel moves and computes, each operand counted once (compulsory traffic).
+/// Bytes and FLOPs of a kernel, each operand counted once (compulsory traffic).
 struct WorkSize {
   double bytes = 0;
   double flops = 0;  ///< a multiply-add counts two
 };
 
-/// Nothing for work of which only the time is known.
+/// Bytes and FLOPs of @p call; 0 for work of which only the time is known.
 [[nodiscard]] WorkSize size_of(const KernelCall& call);
 
 }  // namespace lockstep::generate

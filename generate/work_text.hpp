@@ -13,7 +13,7 @@ namespace lockstep::generate {
 /// The sizes that are not a new work's own, as the operation table has them. Names are left out.
 [[nodiscard]] benchmark::Call call_of(const KernelCall& call);
 
-/// The same backwards. @throws std::invalid_argument for a work, type or size that there is not
+/// Inverse of call_of(). @throws std::invalid_argument for an unknown work, type or size
 [[nodiscard]] KernelCall kernel_call(const benchmark::Call& call, const std::string& name);
 
 }  // namespace lockstep::generate

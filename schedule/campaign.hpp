@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// All in seconds.
+/// A training with checkpoints and failures. Times in seconds.
 struct CampaignTask {
   double work = 0;      ///< of training alone
   double interval = 0;  ///< of work between two checkpoints; 0: there are none
@@ -49,8 +49,8 @@ struct DrawnCampaigns {
   double p5 = 0, p95 = 0;
 };
 
-/// The same events drawn, @p trials times: a failure at an exponential time, what was done since the last
-/// checkpoint is lost, a restart that may fail too. The same numbers for the same seed.
+/// Draws the events of a campaign @p trials times: failures at exponential times, each with the loss of the
+/// work since the last checkpoint, and a restart that may fail too. Equal seeds give equal numbers.
 [[nodiscard]] DrawnCampaigns drawn_campaigns(const CampaignTask& task, int trials, std::uint64_t seed);
 
 }  // namespace lockstep

@@ -15,7 +15,7 @@ struct ModelTensors {
   [[nodiscard]] double elements() const;
 };
 
-/// In the order of the modules, as the writers of the model families have them.
+/// Lists parameters in the order of the modules, as the writers of the model families have them.
 [[nodiscard]] ModelTensors model_tensors(const ModelSpec& model);
 
 }  // namespace lockstep

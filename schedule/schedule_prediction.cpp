@@ -71,7 +71,7 @@ class SchedulePredictor {
  private:
   const SimulatedPhase& simulate(const PhaseScenario& phase) { return cache_.of(phase, timelines_); }
 
-  /// With the full model's plan of tables, unless tables are placed anew.
+  /// Gives @p phase the full model's plan of tables, unless tables are placed anew.
   PhaseScenario placed(const PhaseScenario& phase) const {
     const auto& dlrm = full_->resolved.scenario.workload->model->dlrm;
     const bool tables_change = std::ranges::any_of(phase.widths, [](const KeptWidth& width) {
@@ -163,7 +163,7 @@ class SchedulePredictor {
     result_.transitions.push_back(known->second);
   }
 
-  /// From the phase of that number to the next.
+  /// Predicts the transition from phase @p number to the next.
   PredictedTransition transition(std::size_t number) {
     const SimulatedPhase &before = *simulated_[number], &after = *simulated_[number + 1];
     const auto side = [](const SimulatedPhase& phase) {
@@ -191,7 +191,7 @@ class SchedulePredictor {
     return between;
   }
 
-  /// On the ranks of the larger job.
+  /// Simulates the transition on the ranks of the larger job; returns s.
   double simulated_seconds(const SimulatedPhase& before, const SimulatedPhase& after,
                            const PredictedTransition& transition, const std::string& name) {
     const bool is_before = before.resolved.job.ranks.size() > after.resolved.job.ranks.size();

@@ -36,7 +36,7 @@ StepPart part_of_collective(const std::string& name) {
   return StepPart::Messages;
 }
 
-/// By the family of the kernel's model (ops/kernels/).
+/// Part that a kernel counts to; @p family is that of its model (ops/kernels/).
 StepPart part_of_kernel(const std::string& family) {
   if (family == "gemm" || family == "convolution" || family == "flash attention") {
     return StepPart::Products;

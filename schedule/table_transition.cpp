@@ -17,7 +17,7 @@ std::vector<Bytes> usable_memory(const ResolvedScenario& resolved) {
   return memory;
 }
 
-/// By table: the rank that holds it whole; -1: several do.
+/// The rank that holds each table whole, by table; -1: several ranks share it.
 std::vector<std::int64_t> ranks_of_tables(const EmbeddingPlan& plan, std::size_t tables) {
   std::vector<std::int64_t> ranks(tables, -1);
   for (const TableShardingSpec& entry : plan.tables) {

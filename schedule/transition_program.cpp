@@ -52,7 +52,7 @@ class TransitionWriter {
     return std::move(rank_).build();
   }
 
-  /// By slot and rank.
+  /// Kernels and calls that differ by rank, as numbers by slot and rank.
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& kernel_slots() const { return kernels_; }
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& collective_slots() const {
     return collectives_;

@@ -52,7 +52,7 @@ bool is_cut_alike(const TransitionSide& before, const TransitionSide& after) {
   return a == b && before.ranks == after.ranks;
 }
 
-/// All-gathered: the whole buffer of one replica's part.
+/// Bytes that are all-gathered: the whole buffer of one replica's part.
 double shared_bytes(const ChangedElements& changed, const Cut& cut, const ElementBytes& bytes,
                     bool keeps_states) {
   const double states = keeps_states ? bytes.optimizer : 0;

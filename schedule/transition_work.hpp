@@ -69,7 +69,7 @@ struct TransitionWork {
   [[nodiscard]] bool is_nothing() const;
 };
 
-/// Between two phases:
+/// Bytes that a rank reads, writes and shares between two phases:
 ///
 ///   score      weights that differ, where they get fewer; with second_moment half of the optimizer's bytes
 ///   gather     what both models have of them: weight, and the optimizer's bytes unless reset

@@ -9,7 +9,7 @@
 namespace lockstep::synth {
 namespace {
 
-/// From first to before last.
+/// Places [first, last) of the tokens.
 struct Span {
   std::size_t first = 0, last = 0;
 };
@@ -74,7 +74,7 @@ class BucketFinder {
     return span;
   }
 
-  /// As many ranges are closed as are opened.
+  /// Trims @p span until it closes as many ranges as it opens.
   void balance(Span& span, std::size_t place) const {
     const auto count = [&](std::size_t first, std::size_t last, Opcode op) {
       return std::count_if(tokens_.begin() + static_cast<std::ptrdiff_t>(first),
@@ -176,7 +176,7 @@ std::vector<DrawnBucket> drawn_buckets(const Template& tmpl, std::uint32_t item,
   }
   std::vector<DrawnBucket> drawn;
   for (double i = 0; i < wanted; ++i) {
-    // Where the bucket stands that as large a share of the others is before.
+    // Fractional index among the recorded buckets with the same share of buckets before it.
     const double among = (i + 0.5) * count / wanted - 0.5;
     const auto below = static_cast<std::size_t>(std::clamp(std::floor(among), 0.0, count - 1));
     const std::size_t above = std::min(below + 1, recorded.size() - 1);

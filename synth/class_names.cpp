@@ -25,7 +25,7 @@ std::string lower(std::string_view text) {
 }  // namespace
 
 std::string class_of(const KernelCall& call) {
-  // By index of KernelWork, in the words of the families.
+  // Classes by index of KernelWork, in the words of the kernel families.
   constexpr std::array<std::string_view, std::variant_size_v<KernelWork>> kClasses{
       "gemm",      "elementwise",   "reduction", "copy",      "copy",          "indexing",
       "softmax",   "normalisation", "attention", "embedding", "embedding",     "embedding",

@@ -64,8 +64,8 @@ struct Bucket {
   std::vector<Token> tokens;
 };
 
-/// What some ranks of a job do. Its Program has the tables (names, streams, ...); kernels and calls are those
-/// of the entries, in their order.
+/// The work that some ranks of a job share. Its Program has only tables (names, streams, ...). Kernel and
+/// call numbers of tokens index the entries below.
 struct Template {
   Program program;  ///< without kernels, collectives and instructions
   std::vector<KernelEntry> kernels;

@@ -150,7 +150,7 @@ Symbols coarse_symbols(const Symbols& symbols, SizeHiding sizes) {
   return made;
 }
 
-/// In [1/1.5, 1.5], evenly in the logarithm.
+/// Draws a factor in [1/1.5, 1.5], uniform in its logarithm.
 double secret_factor(const Random& random, std::uint64_t place) {
   return std::pow(1.5, 2 * random.uniform(place) - 1);
 }

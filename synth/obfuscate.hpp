@@ -19,7 +19,7 @@ struct ObfuscateOptions {
   std::uint64_t seed = 1;           ///< of the noise and of what hides the totals
 };
 
-/// What was done.
+/// Counts of what obfuscate() changed.
 struct ObfuscateReport {
   std::size_t kernels = 0;         ///< different kernels
   std::size_t shaped = 0;          ///< of them, timed by the models of their coarse shapes

@@ -15,7 +15,7 @@ using Symbols = std::map<std::string, double>;
 /// A job as it was recorded or simulated: what a model is fitted to.
 struct Recording {
   Job job;  ///< kernels have shapes where these are known, else Timed
-  /// By program and kernel: what it took. Empty: what the kernel models say of its shape on `gpu`.
+  /// Seconds of each kernel, by program and kernel. Empty: the kernel models time its shape on `gpu`.
   std::vector<std::vector<double>> seconds;
   GpuSpec gpu;               ///< that the kernels ran on; without a name: not known
   bool has_launches = true;  ///< false: durations hold the gaps between kernels

@@ -280,7 +280,7 @@ double ratio(double after, double before) {
   return before > 0 && after > 0 ? after / before : 1;
 }
 
-/// All gradients are reduced: what layers do not reduce is left to the collectives outside of them.
+/// Growth of sizes. All gradients are reduced: collectives outside of layers reduce what layers leave.
 Growth growth_of(const JobModel& job, const Template& tmpl, const Symbols& symbols) {
   const Parameters before = parameters_of(tmpl, job.symbols, job.symbols);
   const Parameters after = parameters_of(tmpl, symbols, job.symbols);
@@ -303,7 +303,7 @@ bool reduces_gradients(CollectiveKind kind) {
          kind == CollectiveKind::AllGather;
 }
 
-/// By group: bytes that a member hands to reductions, and whether messages go through it.
+/// Use of a group: most bytes that a member hands to one reduction, and whether it has messages.
 struct GroupUse {
   double reduced = 0;
   bool has_messages = false;
@@ -447,8 +447,8 @@ Sample sample(const Model& model, const GpuSpec& gpu, const SampleOptions& optio
 
 namespace {
 
-/// What a rank calls in each of its groups, in the order of its launches; messages apart. Where several
-/// threads call, their order is that of a run: sorted.
+/// Collectives that a rank calls in each of its groups, in launch order, without messages. The calls of a
+/// group are sorted where several threads make them: their order differs from run to run.
 std::map<std::uint32_t, std::vector<std::string>> calls_of(const Program& program,
                                                            const RankAssignment& rank) {
   std::map<std::uint32_t, std::vector<std::string>> calls;
@@ -470,7 +470,7 @@ std::map<std::uint32_t, std::vector<std::string>> calls_of(const Program& progra
   return calls;
 }
 
-/// Where two lists of calls differ.
+/// Describes the first call in which two lists differ.
 std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::size_t call = 0;
   while (call < a.size() && call < b.size() && a[call] == b[call]) ++call;
@@ -483,7 +483,7 @@ std::string difference(const std::vector<std::string>& a, const std::vector<std:
 }  // namespace
 
 std::string conflict_of(const Job& job) {
-  // By group: what a member calls, one member for each kind of rank.
+  // Calls of a member by group; one member is checked for each kind of rank.
   std::map<std::uint32_t, std::vector<std::string>> known;
   std::set<std::pair<std::uint32_t, std::vector<std::uint32_t>>> seen;
   for (const RankAssignment& rank : job.ranks) {

@@ -63,7 +63,7 @@ struct ClassFacts {
   double launches = 0, seconds = 0;
 };
 
-/// What is counted of a job, a mean rank.
+/// Counts of a job, for a mean rank.
 struct Facts {
   std::map<std::string, ClassFacts> classes;
   Weighted messages, octaves, gaps;

@@ -19,12 +19,12 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-9;
-/// From here on, sizes that no product explains grow with the parameters: flat gradients, buckets.
+/// Sizes from here on that no product explains grow with the parameters: flat gradients, buckets.
 constexpr double kFlat = 65'536;
 /// A product of parameters of one tensor has no larger factor.
 constexpr double kMostOfTensor = 8;
 
-/// What is seen most often.
+/// Finds the value that is seen most often.
 class Mode {
  public:
   void add(double value) { ++counts_[value]; }
@@ -40,7 +40,7 @@ class Mode {
   std::map<double, std::uint64_t> counts_;
 };
 
-/// What kernels say of sizes, one after the other.
+/// Collects the sizes that kernels tell, one kernel after the other.
 struct Tellers {
   double hidden = 0;
   Mode tokens, queries, head_size, batch, score_rows, score_columns, vocabulary, bags, images;
@@ -185,7 +185,7 @@ class ProductSearch {
   double cost_ = kNone;
 };
 
-/// Of jobs that do the same: one size of each.
+/// Fits one size, known for each of several like jobs, as a product of symbols.
 class SizeFitter {
  public:
   explicit SizeFitter(std::vector<Symbols> symbols) : symbols_{std::move(symbols)} {}
@@ -198,7 +198,7 @@ class SizeFitter {
     const bool fits_all = fits(common, values);
     std::vector<Monomial> made;
     for (std::size_t job = 0; job < values.size(); ++job) {
-      // Where no product gives the sizes of all jobs, each has its own.
+      // Each job has its own product if none gives the sizes of all jobs.
       made.push_back(fits_all ? common
                               : simplest_product(std::span{values}.subspan(job, 1),
                                                  std::span{symbols_}.subspan(job, 1)));
@@ -217,7 +217,7 @@ class SizeFitter {
     return true;
   }
 
-  /// Of many tensors together.
+  /// Tells whether a size is that of many tensors together.
   static bool is_flat(const Monomial& product, double value) {
     return value >= kFlat && product.factor > kMostOfTensor && !product.powers.contains("batch") &&
            !product.powers.contains("sequence");

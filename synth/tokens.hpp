@@ -12,7 +12,7 @@
 
 namespace lockstep::synth {
 
-/// Which record (of a stream) or post (of a thread) a wait means.
+/// The record (of a stream) or post (of a thread) that a wait means.
 enum class Reference : std::uint8_t {
   None,
   Latest,   ///< the last one
@@ -29,8 +29,8 @@ struct Token {
       0;  ///< of a wait for an event the stream of the record, of an Await the posting thread
   bool per_rank = false;
   Reference reference = Reference::None;
-  /// Of a range or host work the name, of a launch the kernel or slot, of a collective the call or slot, of
-  /// a record one more than its carried event (0: none), of a wait the distance (Back) or the carried event.
+  /// Name (range, host work); kernel or slot (launch); call or slot (collective); carried event plus one,
+  /// 0 for none (record); distance for Back, else the carried event (wait).
   std::uint32_t operand = 0;
   float lead = 0, cost = 0;
   bool operator==(const Token&) const = default;
@@ -40,7 +40,7 @@ struct Token {
 /// threads one at a time, until they await what has not been posted.
 [[nodiscard]] std::vector<Token> tokens_of(const Program& program);
 
-/// What could not be as the tokens say, and was left out.
+/// Counts of tokens that could not be written as they say, and were left out.
 struct Repairs {
   std::uint64_t waits = 0;  ///< for a record or a post that does not exist
   bool operator==(const Repairs&) const = default;

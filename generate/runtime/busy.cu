@@ -17,7 +17,7 @@ __device__ inline unsigned long long global_time() {
 #endif
 }
 
-/// Until @p nanoseconds after the block began: reads @p data where there are any, else waits.
+/// Reads @p data until @p nanoseconds after the block began; waits if there are none.
 __global__ void hold(const float4* data, float* never, std::int64_t count, unsigned long long nanoseconds) {
   const unsigned long long end = global_time() + nanoseconds;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;

@@ -52,10 +52,10 @@ class Communicators {
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
 
-  /// What puts @p use on a stream. The first to call makes the communicator: all members do, in one order.
+  /// Returns the launch of @p use. The first call makes the communicator: all members do so in one order.
   [[nodiscard]] Launch make(const CollectiveUse& use);
 
-  /// Around sends and receives that leave as one.
+  /// Brackets sends and receives that NCCL issues as one group.
   static void begin_batch();
   static void end_batch();
 

@@ -32,7 +32,7 @@ struct Cudnn {
 
 enum class Pass { Forward, DataGradient, WeightGradient };
 
-/// What cuDNN is told of one convolution, and the algorithm that it chose.
+/// Descriptors of one convolution for cuDNN, and the algorithm that cuDNN chose.
 class Plan {
  public:
   Plan(Cudnn& dnn, const Call& call) : pass{static_cast<Pass>(call.integer("pass"))} {

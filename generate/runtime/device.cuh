@@ -99,7 +99,7 @@ class Arena {
 /// Bytes of one element; of tf32 those of fp32. @throws Failure for an unknown type
 [[nodiscard]] std::int64_t bytes_of_type(const std::string& type);
 
-/// What kernels are made of: arenas by type, and memory of their own.
+/// A GPU's memory for kernels: arenas by type, and memory of their own; handles of libraries.
 class Device {
  public:
   Device(int device, std::uint32_t seed);
@@ -107,7 +107,7 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Where kernels read random numbers of a type, and where they write.
+  /// Arenas: input() has random numbers of a type for kernels to read, output() takes what they write.
   [[nodiscard]] Arena& input(const std::string& type) { return inputs_[type == "tf32" ? "fp32" : type]; }
   [[nodiscard]] Arena& output() { return output_; }
 
@@ -126,7 +126,7 @@ class Device {
     return *static_cast<Library*>(slot.get());
   }
 
-  /// After all kernels are made: arenas get their memory. @throws Failure where the GPU has not enough
+  /// Gives arenas their memory, after all kernels are made. @throws Failure if the GPU has too little
   void allocate();
 
   [[nodiscard]] int number() const { return device_; }

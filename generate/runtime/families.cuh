@@ -26,7 +26,7 @@ namespace benchmark {
 /// Lets a stream rest for a time: one block waits.
 [[nodiscard]] Launch make_delay(double seconds);
 
-/// What a launch of @p kernel does: its calls one after the other; nothing for parts and what is skipped.
+/// Makes the launch of @p kernel: its calls one after the other; nothing for parts and skipped kernels.
 [[nodiscard]] Launch make_kernel(Device& device, const Kernel& kernel);
 
 /// Reads @p reads tensors of @p elements elements and writes @p writes: for shapes that no kernel of a family

@@ -18,7 +18,7 @@ using lockstep::thread_index;
 
 constexpr int kGroup = 32;  // threads that share a row
 
-/// What kernels know of a table; lookups of bag b are [first + b * pooling, first + (b + 1) * pooling).
+/// A table as kernels see it; lookups of bag b are [first + b * pooling, first + (b + 1) * pooling).
 struct TableOnGpu {
   std::int64_t first_row;                                ///< among the rows of all tables
   std::int64_t weights;                                  ///< its first element among all weights

@@ -142,7 +142,7 @@ Launch triangles(Device& device, const Call& call) {
   };
 }
 
-/// Of any type by its size.
+/// Transposes elements of any type by their size: 1, 2, 4 or 8 bytes.
 Launch transposition(Device& device, const Call& call) {
   const std::int64_t size = bytes_of_type(call.type);
   return size == 2   ? transposition<__half>(device, call, "fp16", 1)

@@ -1,6 +1,6 @@
 #include "generate/runtime/collectives.cuh"
 
-// Of a program that never communicates: it needs no NCCL.
+// Replaces collectives.cu in a program that never communicates: it needs no NCCL.
 
 namespace benchmark {
 

@@ -33,7 +33,7 @@ double between(cudaEvent_t first, cudaEvent_t second) {
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
-/// What is issued in the first step, one line each, by whichever thread.
+/// Log of the operations that all threads issue in the first step, one line each.
 class Log {
  public:
   explicit Log(const std::string& file) {

@@ -21,7 +21,7 @@ struct RunOptions {
   std::string log;        ///< file for the operations of the first step, as they are issued; empty: none
 };
 
-/// What was measured of one rank. Times in seconds.
+/// Measurements of one rank. Times in seconds.
 struct Measured {
   std::vector<double> steps;       ///< from the end of the step before, on the GPU
   std::vector<double> host_steps;  ///< likewise of the first host thread

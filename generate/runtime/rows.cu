@@ -146,7 +146,7 @@ Launch layer_norm(Device& device, const Call& call) {
                               : layer_norm<T, RowThreads<kThreads>>(m, part == kInputGradient);
 }
 
-/// Where the elements of a channel are: image by image in NCHW, pixel by pixel with channels last.
+/// Positions of a channel's elements: image by image in NCHW, pixel by pixel with channels last.
 struct ChannelLayout {
   std::int64_t batch, channels, pixels;
   bool channels_last;

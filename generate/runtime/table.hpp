@@ -13,7 +13,7 @@
 
 namespace benchmark {
 
-/// What stands in a line cannot be understood.
+/// Reports a line of the table that cannot be read.
 struct TableError : std::runtime_error {
   TableError(int number, const std::string& message) : std::runtime_error{message}, line{number} {}
   int line;  ///< counted from 1
@@ -32,7 +32,7 @@ struct Call {
   }
 };
 
-/// What one launch does.
+/// The work of one launch.
 struct Kernel {
   std::string backend;          ///< library, own, operator, busy, part (of the launch before), skipped
   bool recorded = false;        ///< the source says its time; else a model does
