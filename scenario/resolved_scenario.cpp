@@ -339,9 +339,9 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs) 
 }
 
 ResolvedScenario build_machine(const YamlDocument& document, const ConfigPath& configs, const Job& job) {
-  const auto machine = read_document<MachineSpec>(document, configs);
+  auto machine = read_document<MachineSpec>(document, configs);
   const GivenJob given{job, !machine.gaps_in_durations};
-  return build(document, configs, machine, &given);
+  return build(document, configs, std::move(machine.scenario), &given);
 }
 
 CollectiveOptions collective_options(const ResolvedScenario& resolved) {

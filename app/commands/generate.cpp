@@ -189,6 +189,45 @@ int generate_command(const GenerateOptions& options) {
   return generate_program(options);
 }
 
+namespace {
+
+/// Options that choose which part of the job a program repeats.
+void add_parts(CLI::App& command, GenerateOptions& options) {
+  command
+      .add_option("--ranks", options.ranks,
+                  "so many stand for all: groups shrink, and wait as with all members")
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option("--only", options.only,
+                  "kernels whose name or family has this, collectives whose kind has it")
+      ->allow_extra_args(false);
+  command.add_option("--family", options.families, "families of kernels, e.g. gemm,communication")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--range", options.range, "what is launched within ranges whose name has this");
+  command.add_option("--stream", options.stream, "what is on streams whose name has this");
+  command.add_option("--without", options.without, "communication, compute or host: its time")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"communication", "compute", "host"}));
+  command
+      .add_option("--fill", options.fill,
+                  "kernels that cannot be reproduced: busy (default) holds the GPU as long, skip, error")
+      ->check(CLI::IsMember({"busy", "skip", "error"}));
+  command.add_flag("--obfuscate", options.obfuscates, "numbers instead of the source's names");
+}
+
+/// Options for a program that is already there.
+void add_checks(CLI::App& command, GenerateOptions& options) {
+  command.add_option("--score", options.score, "compare what the program in this folder measured");
+  command.add_option("--measured", options.measured, "with --score: file or folder of what was measured");
+  command.add_option("--check", options.check, "simulate the program in this folder");
+  command.add_option("--timeline", options.timeline,
+                     "with --check: file for the simulated timeline, for Perfetto");
+}
+
+}  // namespace
+
 void add_generate_command(CLI::App& app, std::function<int()>& action) {
   const auto options = std::make_shared<GenerateOptions>();
   const auto assignments = std::make_shared<std::vector<std::string>>();
@@ -217,33 +256,8 @@ void add_generate_command(CLI::App& app, std::function<int()>& action) {
   command
       ->add_option("--set", *assignments, "KEY=VALUE: as of lockstep run, or of lockstep replay for traces")
       ->allow_extra_args(false);
-  command
-      ->add_option("--ranks", options->ranks,
-                   "so many stand for all: groups shrink, and wait as with all members")
-      ->check(CLI::Range(1, 1000000));
-  command
-      ->add_option("--only", options->only,
-                   "kernels whose name or family has this, collectives whose kind has it")
-      ->allow_extra_args(false);
-  command->add_option("--family", options->families, "families of kernels, e.g. gemm,communication")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--range", options->range, "what is launched within ranges whose name has this");
-  command->add_option("--stream", options->stream, "what is on streams whose name has this");
-  command->add_option("--without", options->without, "communication, compute or host: its time")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"communication", "compute", "host"}));
-  command
-      ->add_option("--fill", options->fill,
-                   "kernels that cannot be reproduced: busy (default) holds the GPU as long, skip, error")
-      ->check(CLI::IsMember({"busy", "skip", "error"}));
-  command->add_flag("--obfuscate", options->obfuscates, "numbers instead of the source's names");
-  command->add_option("--score", options->score, "compare what the program in this folder measured");
-  command->add_option("--measured", options->measured, "with --score: file or folder of what was measured");
-  command->add_option("--check", options->check, "simulate the program in this folder");
-  command->add_option("--timeline", options->timeline,
-                      "with --check: file for the simulated timeline, for Perfetto");
+  add_parts(*command, *options);
+  add_checks(*command, *options);
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
       options->overrides = overrides_of(*assignments);
