@@ -258,7 +258,7 @@ class Comparison {
 
   /// `data-parallel` of `13 data-parallel`.
   static std::string kind_of(const Candidate& candidate) {
-    const std::string& name = candidate.division.name;
+    const std::string& name = candidate.split.name;
     return name.empty() ? "tables one by one" : name.substr(name.find(' ') + 1);
   }
 
