@@ -66,7 +66,7 @@ namespace {
 
 /// Keys of earlier versions and those that have taken their place.
 constexpr std::array<std::pair<std::string_view, const char*>, 1> kRenamed{
-    {{"zero3_implementation", "zero3_implementation"}}};
+    {{"shard_copies", "zero3_implementation"}}};
 
 /// The end of the message about an unknown key: its new name, or a known key like it.
 std::string instead_of(const std::string& key, const std::vector<std::string>& known) {
