@@ -15,24 +15,24 @@
 namespace lockstep {
 namespace {
 
-struct Program {
+struct BenchmarkProgram {
   std::string_view name;
   CollectiveKind kind;
 };
 
 /// Programs of nccl-tests by name; the names are also in the CSV.
 constexpr std::array kPrograms{
-    Program{"all_reduce", CollectiveKind::AllReduce},
-    Program{"reduce_scatter", CollectiveKind::ReduceScatter},
-    Program{"all_gather", CollectiveKind::AllGather},
-    Program{"alltoall", CollectiveKind::AllToAll},
-    Program{"all_to_all", CollectiveKind::AllToAll},
-    Program{"broadcast", CollectiveKind::Broadcast},
-    Program{"reduce", CollectiveKind::Reduce},
+    BenchmarkProgram{"all_reduce", CollectiveKind::AllReduce},
+    BenchmarkProgram{"reduce_scatter", CollectiveKind::ReduceScatter},
+    BenchmarkProgram{"all_gather", CollectiveKind::AllGather},
+    BenchmarkProgram{"alltoall", CollectiveKind::AllToAll},
+    BenchmarkProgram{"all_to_all", CollectiveKind::AllToAll},
+    BenchmarkProgram{"broadcast", CollectiveKind::Broadcast},
+    BenchmarkProgram{"reduce", CollectiveKind::Reduce},
 };
 
 std::string_view program_of(CollectiveKind kind) {
-  return std::ranges::find(kPrograms, kind, &Program::kind)->name;
+  return std::ranges::find(kPrograms, kind, &BenchmarkProgram::kind)->name;
 }
 
 constexpr int kMostGpus = 1'000'000;
@@ -108,7 +108,7 @@ std::string no_collective(const std::string& name) {
     return "a second header: files that were joined have to be given one by one";
   }
   std::vector<std::string> known;
-  for (const Program& program : kPrograms) {
+  for (const BenchmarkProgram& program : kPrograms) {
     known.emplace_back(program.name);
   }
   return fmt::format("'{}' is none of nccl-tests' collectives that are modelled{}", name,
@@ -122,7 +122,7 @@ std::optional<CollectiveKind> nccl_tests_kind(std::string_view program) {
   if (program.ends_with(kSuffix)) {
     program.remove_suffix(kSuffix.size());
   }
-  const auto* const found = std::ranges::find(kPrograms, program, &Program::name);
+  const auto* const found = std::ranges::find(kPrograms, program, &BenchmarkProgram::name);
   return found == kPrograms.end() ? std::nullopt : std::optional{found->kind};
 }
 
