@@ -67,7 +67,7 @@ std::vector<PredictedTimes> row_by_row(std::span<const ScenarioSettings> rows, c
 }
 
 /// The GPUs that a row's collective is on.
-struct MeasuredGroup {
+struct RowGroup {
   int nodes = 1, gpus_per_node = 1;
   [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }
 };
@@ -78,7 +78,7 @@ class Machines {
   explicit Machines(const ConfigPath& configs) : configs_{configs} {}
 
   /// @param settings keys that a scenario has under `collectives`
-  MeasuredMachine& of(const std::string& cluster, const ScenarioSettings& settings, MeasuredGroup group) {
+  MeasuredMachine& of(const std::string& cluster, const ScenarioSettings& settings, RowGroup group) {
     std::unique_ptr<Entry>& entry = known_[{cluster, settings, group.nodes, group.gpus()}];
     if (!entry) {
       YamlDocument document = YamlDocument::from_text("{}\n", "a row");
@@ -106,7 +106,7 @@ class Machines {
   };
 
   /// The first GPUs of the first nodes are the first ranks.
-  static Fabric placed(const Fabric& fabric, MeasuredGroup group) {
+  static Fabric placed(const Fabric& fabric, RowGroup group) {
     RankPlacement placement;
     placement.per_node = group.gpus_per_node;
     return fabric.with_rank_order(gpus_by_rank(placement, fabric));
@@ -179,7 +179,7 @@ std::vector<PredictedTimes> predict_collectives(std::span<const ScenarioSettings
   return row_by_row(rows, [&](ScenarioSettings settings) {
     const std::string cluster = take(settings, "cluster");
     const CollectiveMeasurement row = collective_in(settings);
-    const MeasuredGroup group{row.nodes, row.gpus_per_node};
+    const RowGroup group{row.nodes, row.gpus_per_node};
     const MeasuredMachine::Planned planned = machines.of(cluster, settings, group).planned(row);
     return PredictedTimes{planned.time, Seconds{0}, planned.band};
   });

@@ -11,61 +11,61 @@
 namespace lockstep {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 class Schema : public ::testing::Test {
  protected:
   Schema() {
     folder_.write("configs/gpus/a100.yaml", "");
-    schema_ = json::parse(json_schema<test::MachineSpec>("a machine", ConfigPath{{folder_.path()}}));
+    schema_ = Json::parse(json_schema<test::MachineSpec>("a machine", ConfigPath{{folder_.path()}}));
   }
 
   /// The schema of a property without the wrapping that carries its description.
-  json of(const std::string& key) { return schema_["else"]["properties"][key]["allOf"][0]; }
+  Json of(const std::string& key) { return schema_["else"]["properties"][key]["allOf"][0]; }
 
   test::ScratchFolder folder_;
-  json schema_;
+  Json schema_;
 };
 
 TEST_F(Schema, IsAnObjectThatAllowsNothingElse) {
   EXPECT_EQ(schema_["$schema"], "http://json-schema.org/draft-07/schema#");
   EXPECT_EQ(schema_["else"]["additionalProperties"], false);
-  EXPECT_EQ(schema_["else"]["required"], json::parse(R"(["name"])"));
+  EXPECT_EQ(schema_["else"]["required"], Json::parse(R"(["name"])"));
 }
 
 TEST_F(Schema, LeavesKeysOfEveryDepthToAnIncludedFile) {
-  EXPECT_EQ(schema_["if"], json::parse(R"({"required": ["include"]})"));
+  EXPECT_EQ(schema_["if"], Json::parse(R"({"required": ["include"]})"));
   EXPECT_TRUE(schema_["then"]["properties"].contains("include"));
   EXPECT_EQ(schema_["then"].dump().find(R"("required":["bandwidth"])"), std::string::npos);
   EXPECT_NE(schema_["else"].dump().find(R"("required":["bandwidth"])"), std::string::npos);
 }
 
 TEST_F(Schema, DescribesAndGivesTypedDefaults) {
-  const json& properties = schema_["else"]["properties"];
+  const Json& properties = schema_["else"]["properties"];
   EXPECT_EQ(properties["batch"]["description"], "samples - a whole number");
   EXPECT_EQ(properties["batch"]["default"], 65536);
   EXPECT_EQ(properties["nvlink"]["default"], true);
   EXPECT_EQ(properties["cache"]["default"], nullptr);
-  EXPECT_EQ(properties["nodes"]["default"], json::parse(R"({"preset": "pcie", "count": 1})"));
+  EXPECT_EQ(properties["nodes"]["default"], Json::parse(R"({"preset": "pcie", "count": 1})"));
   EXPECT_FALSE(properties["name"].contains("default"));
 }
 
 TEST_F(Schema, TypesTheFields) {
-  EXPECT_EQ(of("batch"), json::parse(R"({"type": "integer"})"));
-  EXPECT_EQ(of("precision"), json::parse(R"({"enum": ["fp32", "bf16"]})"));
-  EXPECT_EQ(of("peak")["propertyNames"], json::parse(R"({"enum": ["fp32", "bf16"]})"));
-  EXPECT_EQ(of("links")["items"]["required"], json::parse(R"(["bandwidth"])"));
-  EXPECT_EQ(of("cache")["anyOf"][0], json::parse(R"({"type": "null"})"));
-  EXPECT_EQ(of("nodes")["anyOf"][0], json::parse(R"({"type": "string"})"));
+  EXPECT_EQ(of("batch"), Json::parse(R"({"type": "integer"})"));
+  EXPECT_EQ(of("precision"), Json::parse(R"({"enum": ["fp32", "bf16"]})"));
+  EXPECT_EQ(of("peak")["propertyNames"], Json::parse(R"({"enum": ["fp32", "bf16"]})"));
+  EXPECT_EQ(of("links")["items"]["required"], Json::parse(R"(["bandwidth"])"));
+  EXPECT_EQ(of("cache")["anyOf"][0], Json::parse(R"({"type": "null"})"));
+  EXPECT_EQ(of("nodes")["anyOf"][0], Json::parse(R"({"type": "string"})"));
 }
 
 TEST_F(Schema, OffersTheNamesThatExist) {
-  EXPECT_EQ(of("gpu"), json::parse(R"({"$ref": "#/definitions/gpus"})"));
-  EXPECT_EQ(schema_["definitions"]["gpus"]["anyOf"][0], json::parse(R"({"enum": ["a100"]})"));
+  EXPECT_EQ(of("gpu"), Json::parse(R"({"$ref": "#/definitions/gpus"})"));
+  EXPECT_EQ(schema_["definitions"]["gpus"]["anyOf"][0], Json::parse(R"({"enum": ["a100"]})"));
 }
 
 TEST_F(Schema, ItsUnitPatternAcceptsWhatTheReaderAccepts) {
-  const json bandwidth = of("links")["items"]["properties"]["bandwidth"]["allOf"][0];
+  const Json bandwidth = of("links")["items"]["properties"]["bandwidth"]["allOf"][0];
   const std::regex pattern{bandwidth["anyOf"][1]["pattern"].get<std::string>(), std::regex::ECMAScript};
   for (const char* good : {"25 GB/s", "400Gbps", "1.5e3 MiB/s", ".5 TB/s", "-1 B/s"}) {
     EXPECT_TRUE(std::regex_match(good, pattern)) << good;
