@@ -199,10 +199,10 @@ struct FieldReader {
 
   template <class Value>
   void operator()(std::string key, const Value& value) {
-    fields.push_back({std::move(key), number(value), is_size<Value>});
+    fields.push_back({std::move(key), number(value), kIsSize<Value>});
   }
   template <class Value>
-  static constexpr bool is_size = std::same_as<Value, std::int64_t> || std::same_as<Value, Bytes>;
+  static constexpr bool kIsSize = std::same_as<Value, std::int64_t> || std::same_as<Value, Bytes>;
 
   template <class Value>
   static double number(const Value& value) {

@@ -36,10 +36,9 @@ void check_sharding(const TransformerPlanSpec& plan) {
   if (plan.zero3_implementation != Zero3Implementation::None && plan.sharding != Sharding::Zero3) {
     throw FieldError{
         "zero3_implementation",
-        "'zero3_implementation' are those of PyTorch's FSDP or of DeepSpeed's ZeRO-3: it needs 'sharding: "
-        "zero3' "
-        "(FSDP that "
-        "keeps what it gathered until gradients are reduced is that with 'reshard_after_forward: false')"};
+        "'zero3_implementation' is PyTorch's FSDP or DeepSpeed's ZeRO-3: it needs 'sharding: zero3' "
+        "(FSDP that keeps what it gathered until gradients are reduced is that with "
+        "'reshard_after_forward: false')"};
   }
   if (plan.is_fsdp() && plan.offload != Offload::None) {
     throw FieldError{
