@@ -444,7 +444,8 @@ void add_obfuscate(CLI::App& parent, std::function<int()>& action) {
   CLI::Option* const seed = command->add_option(
       "--seed", options->options.seed, "of the noise and of what hides the totals: keep it to yourself");
   command
-      ->add_option("--hide", *hidden, "totals: other layers, one factor on all times and messages; needs --seed")
+      ->add_option("--hide", *hidden,
+                   "totals: other layers, one factor on all times and messages; needs --seed")
       ->check(CLI::IsMember({"totals"}))
       ->needs(seed);
   command->add_flag("--keep-communication", options->options.keep_communication,

@@ -19,9 +19,9 @@ Validation validated(const char* set) {
   return validation;
 }
 
-/// Loose: a mechanism that breaks moves them further. All-reduces between nodes take what NCCL's own tables choose
-/// (ops/collectives/nccl_choice.hpp) and steps as long as NCCL 2.28 has them: 16 nodes 8.4 -> 18.9 % (median), 8 nodes
-/// 5.8 -> 4.4 %. HugeCTR ran NCCL 2.17 to 2.20.
+/// Loose: a mechanism that breaks moves them further. All-reduces between nodes take what NCCL's own tables
+/// choose (ops/collectives/nccl_choice.hpp) and steps as long as NCCL 2.28 has them: 16 nodes 8.4 -> 18.9 %
+/// (median), 8 nodes 5.8 -> 4.4 %. HugeCTR ran NCCL 2.17 to 2.20.
 TEST(RecommendationModels, OfMlperfArePredicted) {
   const Validation validation = validated("dcnv2_mlperf");
   EXPECT_EQ(validation.points.size(), 15U);
