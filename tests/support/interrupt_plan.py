@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ctrl-C keeps the best plans so far: interrupts `lockstep plan` with SIGINT, later and later until it had found one.
+"""Ctrl-C keeps the best plans so far: interrupts `lockstep plan` with SIGINT, later until it had found one, earlier where it was done.
 
     interrupt_plan.py LOCKSTEP SCENARIO
 """
@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-DELAYS = 1, 2, 4, 8, 16, 32  # s: how long it takes to the first plan depends on the machine
+TRIES = 12  # how long it takes to the first plan, and to the last, depends on the machine and what else it does
 
 
 def interrupted(lockstep, scenario, delay, folder):
@@ -40,11 +40,16 @@ def interrupted(lockstep, scenario, delay, folder):
 
 def main():
     lockstep, scenario = sys.argv[1:]
-    problem = "too early"
-    for delay in DELAYS:
+    early, late = 0, None  # s: what was too early, and too late
+    for _ in range(TRIES):
+        delay = (early + late) / 2 if late else max(1, 2 * early)
         with tempfile.TemporaryDirectory() as parent:
             problem = interrupted(lockstep, scenario, delay, Path(parent) / "out")
-        if problem != "too early":
+        if problem == "too early":
+            early = delay
+        elif problem == "too late":
+            late = delay
+        else:
             break
     print(problem or "the best so far was kept")
     return int(problem is not None)
