@@ -16,7 +16,7 @@ struct SynthMachine {
   std::string gpu;      ///< in place of the cluster's; empty: the cluster's
 };
 
-/// Where a sample goes, and what is said of it.
+/// The folder of a sample, and its description.
 struct SynthTarget {
   std::string folder;
   SynthMachine machine;

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// Where the time of a step goes, and how busy links are.
+/// Parts of a step by the time that they take, and how busy links are.
 
 #include <string>
 #include <vector>

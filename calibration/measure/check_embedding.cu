@@ -9,7 +9,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// Where a lookup's row and bag begin in weights and gradients.
+/// Offsets of a lookup's row in the weights and of its bag in the gradients.
 struct Place {
   std::size_t row, weights, bag;
 };

@@ -36,7 +36,7 @@ bool is_ring_of_chunks(const CollectiveRequest& request, CommAlgorithm algorithm
          request.kind != CollectiveKind::Reduce;
 }
 
-/// Whose handshakes are counted with its messages.
+/// Kinds that count their handshakes with their messages.
 bool is_exchange(CollectiveKind kind) {
   return is_message(kind) || kind == CollectiveKind::AllToAll;
 }
@@ -186,7 +186,7 @@ Seconds time_on_links(const CollectivePlan& plan, const Fabric& machine) {
   return plan.size / std::min(plan.rate_cap, rate_of_links(plan, machine));
 }
 
-/// What two times take together, the plan's transfer at full rate being one of them.
+/// Overlaps a time with the plan's transfer at full rate.
 void overlap(CollectivePlan& plan, Seconds chain, const Fabric& machine, double loops = 1) {
   const double exponent = kOverlap * std::min(loops, kMostLoops);
   if (!(plan.size > Bytes{0})) {

@@ -167,7 +167,7 @@ void put(cudaStream_t stream, Work work) {
   progress();
 }
 
-/// What the streams wait for, where nothing goes on.
+/// The operations that the streams wait for when nothing can go on.
 void tell_streams() {
   for (const StubStream* const stream : streams) {
     if (stream->queue.empty()) {
@@ -192,7 +192,7 @@ void wait_for(std::unique_lock<std::mutex>& lock, const Condition& condition, co
   }
 }
 
-/// What the range of the launch says: `kernel 12: NAME, 3.5 us`.
+/// The name of the range around a launch: `kernel 12: NAME, 3.5 us`.
 double seconds_of_range() {
   const std::size_t comma = range.rfind(',');
   return comma == std::string::npos ? 0 : 1e-6 * std::atof(range.c_str() + comma + 1);

@@ -1,5 +1,5 @@
 /// @file
-/// What lookups of embedding tables make a GPU do, and how long those measured on an H100 and an H200 take.
+/// The work that embedding lookups give a GPU, and the times of those measured on an H100 and an H200.
 
 #include "ops/kernels/embedding_load.hpp"
 
