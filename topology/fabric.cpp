@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
@@ -43,7 +44,35 @@ std::vector<VertexId> gpus_in_rank_order(std::span<const Vertex> vertices) {
   return gpus;
 }
 
+std::vector<VertexId> sockets_by_node(std::span<const Vertex> vertices) {
+  std::vector<VertexId> sockets;
+  for (VertexId id = 0; id < vertices.size(); ++id) {
+    if (vertices[id].kind == VertexKind::CpuSocket) {
+      sockets.push_back(id);
+    }
+  }
+  std::ranges::stable_sort(sockets, {}, [&](VertexId id) { return vertices[id].node; });
+  return sockets;
+}
+
 }  // namespace
+
+/// Links by where they begin, as one array with the place of each vertex's first.
+struct Fabric::Departures {
+  Departures(std::size_t vertices, std::span<const Link> all) : first(vertices + 1, 0), links(all.size()) {
+    for (const Link& link : all) {
+      ++first[link.from + 1];
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<std::uint32_t> next{first.begin(), first.end() - 1};
+    for (LinkId id = 0; id < all.size(); ++id) {
+      links[next[all[id].from]++] = id;
+    }
+  }
+
+  std::vector<std::uint32_t> first;  ///< by vertex, and one for the end
+  std::vector<LinkId> links;
+};
 
 class Fabric::Graph {
  public:
@@ -51,12 +80,16 @@ class Fabric::Graph {
       : vertices{std::move(all_vertices)},
         links{std::move(all_links)},
         gpus{gpus_in_rank_order(vertices)},
-        router{checked(), links} {}
+        sockets{sockets_by_node(vertices)},
+        router{checked(), links},
+        departures{vertices.size(), links} {}
 
   std::vector<Vertex> vertices;
   std::vector<Link> links;
   std::vector<VertexId> gpus;
+  std::vector<VertexId> sockets;  // by node, then by id
   Router router;
+  Departures departures;
 
  private:
   /// The router relies on what is checked here.
@@ -81,6 +114,18 @@ std::span<const Link> Fabric::links() const {
 }
 std::span<const VertexId> Fabric::gpus() const {
   return order_ ? *order_ : graph_->gpus;
+}
+
+std::span<const VertexId> Fabric::sockets_of(int node) const {
+  const auto& vertices = graph_->vertices;
+  const auto found =
+      std::ranges::equal_range(graph_->sockets, node, {}, [&](VertexId id) { return vertices[id].node; });
+  return {found.begin(), found.end()};
+}
+
+std::span<const LinkId> Fabric::links_from(VertexId vertex) const {
+  const Departures& all = graph_->departures;
+  return std::span{all.links}.subspan(all.first[vertex], all.first[vertex + 1] - all.first[vertex]);
 }
 
 Fabric Fabric::with_rank_order(std::vector<VertexId> gpus) const {

@@ -107,6 +107,12 @@ class Fabric {
   /// All GPUs in rank order: by node, then by index, unless with_rank_order() says another one.
   [[nodiscard]] std::span<const VertexId> gpus() const;
 
+  /// The CPU sockets of node @p node in order of their ids; those outside nodes have -1.
+  [[nodiscard]] std::span<const VertexId> sockets_of(int node) const;
+
+  /// The links that leave @p vertex, in order of their ids.
+  [[nodiscard]] std::span<const LinkId> links_from(VertexId vertex) const;
+
   /// The socket whose memory holds the buffers that @p gpu copies from and to: the nearest one of its node
   /// (without nodes: of the machine), of equally near ones the lowest number.
   /// @throws std::invalid_argument when there is none
@@ -120,6 +126,7 @@ class Fabric {
   [[nodiscard]] Route route(VertexId from, VertexId to, std::uint64_t flow = 0) const;
 
  private:
+  struct Departures;
   class Graph;
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const std::vector<VertexId>> order_;  ///< null: by node, then by index

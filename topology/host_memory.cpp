@@ -7,10 +7,8 @@ namespace lockstep {
 HostMemory host_memory_of_node(const Fabric& fabric, int node) {
   HostMemory all;
   bool size_known = true, bandwidth_known = true;
-  for (const Vertex& vertex : fabric.vertices()) {
-    if (vertex.kind != VertexKind::CpuSocket || vertex.node != node) {
-      continue;
-    }
+  for (const VertexId socket : fabric.sockets_of(node)) {
+    const Vertex& vertex = fabric.vertices()[socket];
     all.size += vertex.memory;
     all.bandwidth += vertex.memory_bandwidth;
     size_known = size_known && vertex.memory > Bytes{0};

@@ -39,15 +39,10 @@ bool are_on_nvlink(const Neighbours& neighbours, VertexId a, VertexId b) {
 }
 
 bool is_amd(const Fabric& fabric, int node) {
-  bool any = false;
-  bool all = true;
-  for (const Vertex& vertex : fabric.vertices()) {
-    if (vertex.kind == VertexKind::CpuSocket && vertex.node == node) {
-      any = true;
-      all = all && vertex.vendor == CpuVendor::Amd;
-    }
-  }
-  return any && all;
+  const auto sockets = fabric.sockets_of(node);
+  return !sockets.empty() && std::ranges::all_of(sockets, [&](VertexId socket) {
+    return fabric.vertices()[socket].vendor == CpuVendor::Amd;
+  });
 }
 
 std::size_t used_count(const Fabric& fabric, std::size_t used) {
@@ -87,12 +82,21 @@ bool is_within(const std::optional<P2pLevel>& apart, P2pLevel level) {
   return !apart || *apart <= level;
 }
 
+/// Whether routes from @p gpu begin on a network, which levels say nothing of.
+bool is_on_network(const Fabric& fabric, VertexId gpu) {
+  return std::ranges::all_of(fabric.links_from(gpu),
+                             [&](LinkId id) { return fabric.links()[id].kind == LinkKind::Network; });
+}
+
 /// Whether a pair of @p gpus, all of one node, has no peer access. @param limited the vertices with their
 /// levels
 bool needs_host_memory(const Fabric& fabric, const std::vector<Vertex>& limited,
                        const std::vector<VertexId>& gpus, const Neighbours& neighbours) {
   bool any = false;
   for (const VertexId from : gpus) {
+    if (is_on_network(fabric, from)) {
+      continue;
+    }
     for (const VertexId to : gpus) {
       const P2pLevel level = std::min(limited[from].p2p_level, limited[to].p2p_level);
       if (from == to || level == P2pLevel::Sys ||

@@ -1,8 +1,10 @@
 #include "topology/shortest_paths.hpp"
 
+#include <algorithm>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <boost/graph/filtered_graph.hpp>
+#include <optional>
 #include <utility>
 
 namespace lockstep {
@@ -73,6 +75,33 @@ class ShortestPaths::Graph {
     return table;
   }
 
+  /// Where all arcs into @p vertex begin, if that is one place which passes messages on.
+  [[nodiscard]] std::optional<std::uint32_t> only_way_in(std::uint32_t vertex) const {
+    const auto [first, last] = out_edges(std::size_t{vertex}, reversed_);
+    if (first == last) {
+      return std::nullopt;
+    }
+    const std::uint32_t from = reversed_[*first].from;
+    const bool is_only =
+        std::all_of(first, last, [&](const auto& edge) { return reversed_[edge].from == from; });
+    return is_only && forwards_[from] ? std::optional{from} : std::nullopt;
+  }
+
+  /// The cheapest arcs into @p vertex, all from one place.
+  [[nodiscard]] std::vector<const Arc*> last_arcs(std::uint32_t vertex) const {
+    std::vector<const Arc*> arcs;
+    for (auto [edge, end] = out_edges(std::size_t{vertex}, reversed_); edge != end; ++edge) {
+      const Arc& arc = reversed_[*edge];
+      if (!arcs.empty() && arc.cost < arcs.front()->cost) {
+        arcs.clear();
+      }
+      if (arcs.empty() || arc.cost == arcs.front()->cost) {
+        arcs.push_back(&arc);
+      }
+    }
+    return arcs;
+  }
+
   /// The arc that the message takes from @p vertex on.
   [[nodiscard]] const Arc& arc(std::uint32_t vertex, std::uint32_t destination, const Table& table,
                                std::uint32_t choice) const {
@@ -133,17 +162,36 @@ const ShortestPaths::Table& ShortestPaths::table_to(std::uint32_t destination) c
 }
 
 PathCost ShortestPaths::cost(std::uint32_t from, std::uint32_t to) const {
-  return table_to(to)[from].cost;
+  const auto before = from == to ? std::nullopt : graph_->only_way_in(to);
+  if (!before) {
+    return table_to(to)[from].cost;
+  }
+  const PathCost rest = from == *before ? 0 : table_to(*before)[from].cost;
+  return rest == kUnreachable ? kUnreachable : rest + graph_->last_arcs(to).front()->cost;
 }
 
 void ShortestPaths::append_path(std::uint32_t from, std::uint32_t to, const EcmpHash& hash,
                                 std::uint32_t hops, std::vector<std::uint32_t>& links) const {
+  const auto before = from == to ? std::nullopt : graph_->only_way_in(to);
+  hops = append_by_table(from, before.value_or(to), hash, hops, links);
+  if (before) {
+    const auto arcs = graph_->last_arcs(to);
+    links.push_back(arcs[hash.pick(static_cast<std::uint32_t>(arcs.size()), hops)]->link);
+  }
+}
+
+std::uint32_t ShortestPaths::append_by_table(std::uint32_t from, std::uint32_t to, const EcmpHash& hash,
+                                             std::uint32_t hops, std::vector<std::uint32_t>& links) const {
+  if (from == to) {
+    return hops;
+  }
   const Table& table = table_to(to);
   for (std::uint32_t vertex = from; vertex != to; ++hops) {
     const Arc& arc = graph_->arc(vertex, to, table, hash.pick(table[vertex].count, hops));
     links.push_back(arc.link);
     vertex = arc.to;
   }
+  return hops;
 }
 
 }  // namespace lockstep

@@ -20,7 +20,8 @@ struct Arc {
 };
 
 /// All shortest paths in one part of the fabric: a node, or everything outside nodes. Distances to a
-/// destination are computed when first asked for (Dijkstra, Boost.Graph) and kept. Thread-safe.
+/// destination are computed when first asked for (Dijkstra, Boost.Graph) and kept; a vertex into which all
+/// arcs lead from one place (a GPU below one switch) shares that place's. Thread-safe.
 class ShortestPaths {
  public:
   /// @param forwards by vertex: paths may lead through it
@@ -45,6 +46,9 @@ class ShortestPaths {
   using Table = std::vector<Step>;
 
   [[nodiscard]] const Table& table_to(std::uint32_t destination) const;
+  std::uint32_t append_by_table(std::uint32_t from, std::uint32_t to, const EcmpHash& hash,
+                                std::uint32_t hops,
+                                std::vector<std::uint32_t>& links) const;  // the hops crossed then
 
   std::unique_ptr<const Graph> graph_;
   mutable std::vector<std::atomic<const Table*>> tables_;  // by destination, null until asked for

@@ -113,8 +113,8 @@ const NetworkFabric& network_of(const Fabric& fabric, const CollectiveProfile& p
 
 bool has_amd_cpu(const Fabric& fabric, std::span<const VertexId> members) {
   const int node = fabric.vertices()[members.front()].node;
-  return std::ranges::any_of(fabric.vertices(), [&](const Vertex& vertex) {
-    return vertex.node == node && vertex.vendor == CpuVendor::Amd;
+  return std::ranges::any_of(fabric.sockets_of(node), [&](VertexId socket) {
+    return fabric.vertices()[socket].vendor == CpuVendor::Amd;
   });
 }
 
@@ -126,9 +126,9 @@ bool crosses_network(const std::vector<LinkLoad>& loads, const Fabric& fabric) {
 /// What leaves a GPU over its NVLinks.
 BytesPerSecond nvlink_of(const Fabric& fabric, VertexId gpu) {
   BytesPerSecond all{0};
-  for (const Link& link : fabric.links()) {
-    if (link.from == gpu && link.kind == LinkKind::NvLink &&
-        fabric.vertices()[link.to].kind != VertexKind::CpuSocket) {
+  for (const LinkId id : fabric.links_from(gpu)) {
+    const Link& link = fabric.links()[id];
+    if (link.kind == LinkKind::NvLink && fabric.vertices()[link.to].kind != VertexKind::CpuSocket) {
       all += link.bandwidth;
     }
   }
