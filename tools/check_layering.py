@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ORDER = ["base", "topology", "ops", "sim", "traces", "synth", "calibration", "scenario", "schedule", "generate", "search",
-         "app"]
+         "app", "python"]
 
 # Include prefix -> the folders that may include it. A longer path below a folder narrows it.
 HOMES = {
