@@ -6,9 +6,12 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "app/version.hpp"
+#include "base/config_path.hpp"
 #include "base/suggest.hpp"
 #include "scenario/overrides.hpp"
 
@@ -88,15 +91,42 @@ std::string explained(const CLI::App& app, const CLI::ParseError& problem) {
                      fmt::join(commands_of(app), ", "));
 }
 
+std::string version_json() {
+  nlohmann::ordered_json version;
+  version["version"] = std::string_view{kVersion}.substr(std::string_view{kVersion}.find(' ') + 1);
+  version["compiler"] = __VERSION__;
+  version["configurations"] = nlohmann::ordered_json::array();
+  for (const auto& root : ConfigPath::standard().roots()) {
+    version["configurations"].push_back(root.string());
+  }
+  return version.dump(2);
+}
+
+/// The words behind the program's name, last first, as CLI11 takes them.
+std::vector<std::string> words_of(int count, const char* const* arguments) {
+  std::vector<std::string> words{arguments + 1, arguments + count};
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  return {words.rbegin(), words.rend()};
+}
+
 }  // namespace
 
 void show_examples_first(CLI::App& app) {
   app.formatter(std::make_shared<ExamplesFirst>());
 }
 
+void add_version(CLI::App& app) {
+  const CLI::Option* json = app.add_flag("--json", "with --version: as JSON, with what it is built of");
+  app.set_version_flag("--version",
+                       [json] { return json->count() == 0 ? std::string{kVersion} : version_json(); });
+}
+
 int parse_command_line(CLI::App& app, int count, const char* const* arguments) {
   try {
-    app.parse(count, arguments);
+    app.parse(words_of(count, arguments));
     return kOk;
   } catch (const CLI::Success& asked) {  // help, version
     return app.exit(asked);

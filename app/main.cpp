@@ -22,6 +22,7 @@
 #include "app/commands/generate.hpp"
 #include "app/commands/import.hpp"
 #include "app/commands/list.hpp"
+#include "app/commands/manual.hpp"
 #include "app/commands/replay.hpp"
 #include "app/commands/run.hpp"
 #include "app/commands/schedule.hpp"
@@ -53,7 +54,7 @@ int main(int count, char** arguments) {
       "  lockstep topology dgx1v --svg dgx1v.svg                     a machine: links, routes, a picture\n"
       "  lockstep explain global_batch                               what a key of a file means");
   show_examples_first(app);
-  app.set_version_flag("--version", kVersion);
+  add_version(app);
   app.require_subcommand(1);
   std::function<int()> action;
   add_run_command(app, action);
@@ -74,6 +75,7 @@ int main(int count, char** arguments) {
   add_list_command(app, action);
   add_explain_command(app, action);
   add_schema_command(app, action);
+  add_manual_commands(app, action);
   if (const int failed = parse_command_line(app, count, arguments); failed != kExitOk || !action) {
     return failed;
   }

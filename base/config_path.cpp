@@ -39,21 +39,38 @@ std::vector<std::string> sorted(const std::set<std::string>& names) {
 }  // namespace
 
 ConfigPath ConfigPath::standard() {
+  std::vector<fs::path> candidates;
   if (const char* home = std::getenv("LOCKSTEP_HOME"); home != nullptr && *home != '\0') {
-    return ConfigPath{{fs::path{home}}};
+    candidates = {fs::path{home}};
+  } else {
+    std::error_code ignored;
+    if (const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+        !program.empty()) {
+      candidates = {program / "../share/lockstep", program / ".."};
+    }
+    candidates.emplace_back(LOCKSTEP_SOURCE_DIR);
   }
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  const fs::path source = LOCKSTEP_SOURCE_DIR;
-  std::vector<fs::path> roots;
-  for (const fs::path& root : {program / "../share/lockstep", program / "..", source}) {
-    if (!program.empty() || root == source) {
-      if (is_folder(root / "configs") || is_folder(root / "scenarios")) {
-        roots.push_back(root.lexically_normal());
-      }
+  ConfigPath path{{}};
+  for (const fs::path& candidate : candidates) {
+    const fs::path root = candidate.lexically_normal();
+    path.looked_in_.push_back(root);
+    if (is_folder(root / "configs") || is_folder(root / "scenarios")) {
+      path.roots_.push_back(root);
     }
   }
-  return ConfigPath{std::move(roots)};
+  return path;
+}
+
+std::string ConfigPath::missing_roots() const {
+  if (!roots_.empty() || looked_in_.empty()) {
+    return {};
+  }
+  std::string text =
+      ": the files that ship with lockstep are missing; folders configs and scenarios were looked for in";
+  for (const fs::path& folder : looked_in_) {
+    text += (folder == looked_in_.front() ? " " : ", ") + folder.string();
+  }
+  return text + " (LOCKSTEP_HOME names another place)";
 }
 
 ConfigPath ConfigPath::beside(const fs::path& folder) const {
@@ -82,7 +99,9 @@ fs::path ConfigPath::find(const std::string& kind, const std::string& name) cons
   }
   const std::vector<std::string> known = names(kind);
   throw std::invalid_argument{"there is no '" + name + "' in configs/" + kind +
-                              (known.empty() ? ", which holds nothing" : did_you_mean(name, known))};
+                              (known.empty() && roots_.empty() ? missing_roots()
+                               : known.empty()                 ? ", which holds nothing"
+                                                               : did_you_mean(name, known))};
 }
 
 fs::path ConfigPath::find_or_file(const std::string& kind, const std::string& name_or_path) const {
@@ -115,7 +134,7 @@ fs::path ConfigPath::find_scenario(const std::string& name_or_path) const {
   }
   throw std::invalid_argument{"there is no scenario '" + name_or_path +
                               "', neither a file nor a shipped one" +
-                              did_you_mean(name_or_path, scenarios())};
+                              (roots_.empty() ? missing_roots() : did_you_mean(name_or_path, scenarios()))};
 }
 
 std::string ConfigPath::shown(const std::string& file) const {

@@ -39,15 +39,21 @@ class ConfigPath {
   /// A file as seen from the root it lies in (`configs/gpus/a100.yaml`): the same text on every machine.
   [[nodiscard]] std::string shown(const std::string& file) const;
 
+  /// The folders that hold `configs/` or `scenarios/`.
+  [[nodiscard]] const std::vector<std::filesystem::path>& roots() const { return roots_; }
+
+  /// `: ...` where the shipped files were looked for, if they are nowhere; else "".
+  [[nodiscard]] std::string missing_roots() const;
+
   [[nodiscard]] std::vector<std::string> kinds() const;                         ///< sorted
   [[nodiscard]] std::vector<std::string> names(const std::string& kind) const;  ///< sorted
   [[nodiscard]] std::vector<std::string> scenarios() const;                     ///< sorted
 
  private:
   [[nodiscard]] std::vector<std::filesystem::path> folders_of(const std::string& kind) const;
-
   std::vector<std::filesystem::path> roots_;
   std::vector<std::filesystem::path> beside_;
+  std::vector<std::filesystem::path> looked_in_;  ///< where roots were looked for
 };
 
 /// True for what is a path rather than a name: it has a '/' or ends in .yaml or .yml.

@@ -8,6 +8,12 @@ function(lockstep_warnings target)
   endif()
 endfunction()
 
+# The libraries also go into the Python module, where hidden names are called as directly as in a program.
+function(lockstep_position_independent target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                        VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 # The standard library's and fmt's headers are half of what a file takes to compile: read once for all libraries. A
 # compiler cache does more, and does not see into precompiled headers. It also keeps what they could hide honest: a
 # source that forgets an include does not compile with one (or with -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON).
@@ -15,6 +21,7 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   add_library(precompiled_std OBJECT cmake/precompiled_std.cpp)
   target_link_libraries(precompiled_std PRIVATE fmt::fmt)
   lockstep_warnings(precompiled_std)
+  lockstep_position_independent(precompiled_std)
   target_precompile_headers(precompiled_std PRIVATE <algorithm> <array> <charconv> <chrono> <cmath> <cstdint>
                             <filesystem> <fstream> <functional> <limits> <map> <memory> <numeric> <optional> <set> <span>
                             <sstream> <stdexcept> <string> <string_view> <tuple> <unordered_map> <utility> <variant>
@@ -78,6 +85,7 @@ function(lockstep_library name)
   target_include_directories(lockstep_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(lockstep_${name} PUBLIC ${arg_USES})
   lockstep_headers(lockstep_${name} ${name} PUBLIC)
+  lockstep_position_independent(lockstep_${name})
   lockstep_warnings(lockstep_${name})
   lockstep_precompiled(lockstep_${name})
   lockstep_unity(lockstep_${name})

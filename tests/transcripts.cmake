@@ -63,6 +63,9 @@ add_test(NAME inputs.integer_bounds COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}
          $<TARGET_FILE:lockstep>)
 set_tests_properties(inputs.integer_bounds PROPERTIES LABELS inputs)
 
+add_test(NAME inputs.installed COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/installed.py ${PROJECT_BINARY_DIR})
+set_tests_properties(inputs.installed PROPERTIES LABELS inputs SKIP_RETURN_CODE 77)
+
 add_test(NAME inputs.exported_answer COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/exported_answer.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100)
 set_tests_properties(inputs.exported_answer PROPERTIES LABELS inputs)

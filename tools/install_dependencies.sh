@@ -13,7 +13,9 @@ packages=(
   libeigen3-dev                                                 # fits, calibration/
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev  # tests/, bench/
   python3 clang-format clang-tidy                               # tools/, and the style tests
+  pybind11-dev python3-dev                                      # python/
   clang libclang-rt-dev                                         # preset asan: sanitizers, fuzzers
+  dpkg-dev                                                      # cpack: the packages of the program's libraries
 )
 
 is_installed() {

@@ -17,13 +17,19 @@ namespace {
 
 constexpr const char* kScenarios = "scenarios";
 
-/// The `name:` of a file, "" where that is the file's own name or cannot be read. A list is no place to
-/// complain of a broken file.
-std::string own_name(const std::filesystem::path& file, const std::string& name) {
+/// What a configuration is: its own name if that is another one, else where its figures come from.
+std::string title(const std::filesystem::path& file, const std::string& name) {
+  constexpr std::size_t kLongest = 96;
   try {
     const YamlDocument document = YamlDocument::from_file(file);
-    const YamlEntry* entry = document.root().find("name");
-    return entry == nullptr || entry->value.scalar == name ? "" : entry->value.scalar;
+    for (const char* key : {"name", "title", "source"}) {
+      const YamlEntry* entry = document.root().find(key);
+      if (entry != nullptr && !entry->value.scalar.empty() && entry->value.scalar != name) {
+        const std::string& text = entry->value.scalar;
+        return text.size() <= kLongest ? text : text.substr(0, text.rfind(' ', kLongest)) + " ...";
+      }
+    }
+    return "";
   } catch (const InputError&) {
     return "(cannot be read)";
   }
@@ -47,11 +53,11 @@ std::string section(const ConfigPath& configs, const std::string& kind) {
     for (const std::string& name : configs.scenarios()) {
       const auto file = configs.find_scenario(name);
       const std::string asked = question(file);
-      text += line(name, asked.empty() ? own_name(file, name) : asked);
+      text += line(name, asked.empty() ? title(file, name) : asked);
     }
   } else {
     for (const std::string& name : configs.names(kind)) {
-      text += line(name, own_name(configs.find(kind, name), name));
+      text += line(name, title(configs.find(kind, name), name));
     }
   }
   return text;
@@ -60,6 +66,9 @@ std::string section(const ConfigPath& configs, const std::string& kind) {
 }  // namespace
 
 std::string list_text(const ConfigPath& configs, const std::string& kind) {
+  if (const std::string missing = configs.missing_roots(); !missing.empty()) {
+    throw InputError{{"list"}, "there is nothing to list" + missing};
+  }
   std::vector<std::string> kinds = configs.kinds();
   kinds.insert(kinds.begin(), kScenarios);
   if (!kind.empty()) {
@@ -75,17 +84,32 @@ std::string list_text(const ConfigPath& configs, const std::string& kind) {
   return text;
 }
 
+std::string names_text(const ConfigPath& configs, const std::string& kind) {
+  std::string text;
+  for (const std::string& name : kind == kScenarios ? configs.scenarios() : configs.names(kind)) {
+    text += name + "\n";
+  }
+  return text;
+}
+
 void add_list_command(CLI::App& app, std::function<int()>& action) {
-  const auto kind = std::make_shared<std::string>();
+  struct Wanted {
+    std::string kind;
+    bool names = false;
+  };
+  const auto wanted = std::make_shared<Wanted>();
   CLI::App* command = app.add_subcommand("list", "name the shipped scenarios and configurations");
   command->footer(
       "examples:\n"
       "  lockstep list\n"
       "  lockstep list scenarios");
-  command->add_option("KIND", *kind, "only these: scenarios, gpus, clusters, ...");
-  command->callback([kind, &action] {
-    action = [kind] {
-      fmt::print("{}", list_text(ConfigPath::standard(), *kind));
+  CLI::Option* kind = command->add_option("KIND", wanted->kind, "only these: scenarios, gpus, clusters, ...");
+  command->add_flag("--names", wanted->names, "names alone, one a line, for scripts")->needs(kind);
+  command->callback([wanted, &action] {
+    action = [wanted] {
+      const ConfigPath configs = ConfigPath::standard();
+      const std::string text = list_text(configs, wanted->kind);  // refuses an unknown kind
+      fmt::print("{}", wanted->names ? names_text(configs, wanted->kind) : text);
       return 0;
     };
   });

@@ -73,6 +73,22 @@ TEST_F(Configs, HomeOfTheEnvironmentReplacesTheStandardRoots) {
   EXPECT_EQ(standard.names("gpus"), (std::vector<std::string>{"a100", "v100"}));
 }
 
+TEST_F(Configs, SaysWhereShippedFilesWereLookedFor) {
+  std::filesystem::create_directories(folder_ / "empty");
+  setenv("LOCKSTEP_HOME", (folder_ / "empty").c_str(), 1);
+  const ConfigPath standard = ConfigPath::standard();
+  unsetenv("LOCKSTEP_HOME");
+  try {
+    static_cast<void>(standard.find("gpus", "a100"));
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(error.what(),
+              "there is no 'a100' in configs/gpus: the files that ship with lockstep are missing; folders "
+              "configs and scenarios were looked for in " +
+                  (folder_ / "empty").string() + " (LOCKSTEP_HOME names another place)");
+  }
+}
+
 TEST(IsPath, TellsPathsFromNames) {
   EXPECT_TRUE(is_path("mine.yaml"));
   EXPECT_TRUE(is_path("../mine"));

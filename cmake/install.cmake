@@ -1,0 +1,34 @@
+# What `cmake --install build` puts where, and the Debian package that `cpack --config build/CPackConfig.cmake` makes
+# of it. The program finds its files by its own place (base/config_path.cpp), so that the tree can be moved.
+include(GNUInstallDirs)
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # tests and benchmarks are not installed
+
+add_custom_command(
+  OUTPUT lockstep.1 lockstep.bash lockstep.zsh lockstep.fish
+  COMMAND lockstep manual > lockstep.1
+  COMMAND lockstep completion bash > lockstep.bash
+  COMMAND lockstep completion zsh > lockstep.zsh
+  COMMAND lockstep completion fish > lockstep.fish
+  DEPENDS lockstep
+  COMMENT "Writing the manual page and completion scripts")
+add_custom_target(lockstep_manual ALL DEPENDS lockstep.1 lockstep.bash lockstep.zsh lockstep.fish)
+
+install(TARGETS lockstep RUNTIME)
+install(DIRECTORY configs scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
+install(FILES LICENSE README.md CHANGELOG.md cmake/third_party.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_BINARY_DIR}/lockstep.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_BINARY_DIR}/lockstep.bash RENAME lockstep
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_BINARY_DIR}/lockstep.zsh RENAME _lockstep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${PROJECT_BINARY_DIR}/lockstep.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+set(CPACK_PACKAGE_NAME lockstep)
+set(CPACK_PACKAGE_CONTACT "the Lockstep developers <lockstep@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "predicts the time of a training step on many GPUs, and shows why")
+set(CPACK_GENERATOR DEB)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # dpkg-shlibdeps names the packages of the libraries
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+include(CPack)
