@@ -124,7 +124,8 @@ struct See {
   KernelFeatures& seen;
 
   bool operator()(const Gemm& work) const {
-    if (std::min({work.batch, work.m, work.n, work.k}) < 1 || work.concurrent > 1 || work.grouped)
+    if (std::min({work.batch, work.m, work.n, work.k}) < 1 || work.concurrent > 1 || work.grouped ||
+        work.sparse)
       return false;
     see_product(work, call, gpu, seen);
     return true;
