@@ -83,9 +83,7 @@ void expect_groups(const KeptShares& keep, std::span<const LayerGroup> known, co
         names.push_back(name_of(one));
       }
       throw FieldError{name_of(group),
-                       known.empty()
-                           ? fmt::format("no part of {} can be kept alone yet", what)
-                           : fmt::format("{} has no such group; it has {}", what, fmt::join(names, ", "))};
+                       fmt::format("{} has no such group; it has {}", what, fmt::join(names, ", "))};
     }
   }
 }
@@ -304,12 +302,79 @@ void keep_cnn(CnnSpec& cnn, Keeping& keeping) {
   keeping.write("cnn.blocks", cnn.blocks);
 }
 
+/// A number of a model and its key.
+struct KeptNumber {
+  LayerGroup group;
+  const char* key;
+  std::int64_t& value;
+  bool is_width;  ///< else a whole number
+};
+
+void keep_number(const KeptNumber& number, Keeping& keeping) {
+  if (!keeping.changes(number.group)) {
+    return;
+  }
+  const std::int64_t full = number.value;
+  number.value = number.is_width ? keeping.width(number.group, full) : keeping.number(number.group, full);
+  keeping.tell(number.group, full, number.value);
+  keeping.write(number.key, number.value);
+}
+
+/// Heads of T5 have a size of their own (d_kv); encoder and decoder lose the same share of layers.
+void keep_encoder_decoder(EncoderDecoderSpec& model, Keeping& keeping) {
+  const std::int64_t head_size = model.head_size.value_or(model.hidden / model.heads);
+  keep_number({LayerGroup::Layers, "encoder_decoder.layers", model.layers, false}, keeping);
+  if (model.decoder_layers) {
+    keep_number({LayerGroup::Layers, "encoder_decoder.decoder_layers", *model.decoder_layers, false},
+                keeping);
+  }
+  if (!model.head_size && (keeping.changes(LayerGroup::Heads) || keeping.changes(LayerGroup::Hidden))) {
+    model.head_size = head_size;
+    keeping.write("encoder_decoder.head_size", model.head_size);
+  }
+  keep_number({LayerGroup::Hidden, "encoder_decoder.hidden", model.hidden, true}, keeping);
+  keep_number({LayerGroup::Heads, "encoder_decoder.heads", model.heads, false}, keeping);
+  keep_number({LayerGroup::FeedForward, "encoder_decoder.feed_forward", model.feed_forward, true}, keeping);
+  keep_number({LayerGroup::Vocabulary, "encoder_decoder.vocabulary", model.vocabulary, true}, keeping);
+}
+
+/// Heads of XLNet are hidden / heads wide: both go together, by whole heads.
+void keep_xlnet(XlnetSpec& model, Keeping& keeping) {
+  const std::int64_t head_size = model.hidden / model.heads;
+  const bool heads = keeping.changes(LayerGroup::Heads);
+  if (heads && !keeping.changes(LayerGroup::Hidden)) {
+    throw FieldError{"heads",
+                     "heads of this code are hidden / heads wide: keep the same share of 'hidden', too"};
+  }
+  keep_number({LayerGroup::Layers, "xlnet.layers", model.layers, false}, keeping);
+  keep_number({LayerGroup::Heads, "xlnet.heads", model.heads, false}, keeping);
+  if (heads) {
+    const std::int64_t full = model.hidden;
+    model.hidden = model.heads * head_size;
+    keeping.tell(LayerGroup::Hidden, full, model.hidden);
+    keeping.write("xlnet.hidden", model.hidden);
+  } else {
+    keep_number({LayerGroup::Hidden, "xlnet.hidden", model.hidden, true}, keeping);
+    expect_divides(LayerGroup::Hidden, model.hidden, model.heads, "heads", head_size * model.heads);
+  }
+  if (model.feed_forward) {
+    keep_number({LayerGroup::FeedForward, "xlnet.feed_forward", *model.feed_forward, true}, keeping);
+  } else if (keeping.changes(LayerGroup::FeedForward)) {
+    throw FieldError{"feed_forward", "is 4 x hidden in this model: keep a share of 'hidden'"};
+  }
+  keep_number({LayerGroup::Vocabulary, "xlnet.vocabulary", model.vocabulary, true}, keeping);
+}
+
 constexpr std::array kDlrmGroups{LayerGroup::BottomMlp, LayerGroup::TopMlp, LayerGroup::EmbeddingDim,
                                  LayerGroup::EmbeddingRows, LayerGroup::Interaction};
 constexpr std::array kTransformerGroups{LayerGroup::Layers,    LayerGroup::Hidden,      LayerGroup::Heads,
                                         LayerGroup::KvHeads,   LayerGroup::FeedForward, LayerGroup::Experts,
                                         LayerGroup::Vocabulary};
 constexpr std::array kCnnGroups{LayerGroup::Channels};
+constexpr std::array kEncoderDecoderGroups{LayerGroup::Layers, LayerGroup::Hidden, LayerGroup::Heads,
+                                           LayerGroup::FeedForward, LayerGroup::Vocabulary};
+constexpr std::array kXlnetGroups{LayerGroup::Layers, LayerGroup::Hidden, LayerGroup::Heads,
+                                  LayerGroup::FeedForward, LayerGroup::Vocabulary};
 
 }  // namespace
 
@@ -338,8 +403,12 @@ KeptModel kept_model(const ModelSpec& full, const KeptShares& keep, std::int64_t
   } else if (model.cnn) {
     expect_groups(keep, kCnnGroups, "a convolutional network");
     keep_cnn(*model.cnn, keeping);
+  } else if (model.encoder_decoder) {
+    expect_groups(keep, kEncoderDecoderGroups, "an encoder-decoder");
+    keep_encoder_decoder(*model.encoder_decoder, keeping);
   } else {
-    expect_groups(keep, {}, model.xlnet ? "an XLNet" : "an encoder-decoder");
+    expect_groups(keep, kXlnetGroups, "an XLNet");
+    keep_xlnet(model.xlnet.value(), keeping);
   }
   return std::move(keeping.kept());
 }

@@ -49,7 +49,7 @@ class SchedulePredictor {
         spec_{scheduled.scenario.schedule.value_or(ScheduleSpec{})},
         timelines_{timelines},
         configs_{configs},
-        cache_{configs} {}
+        cache_{configs, spec_.seeds} {}
 
   SchedulePrediction predict() {
     result_.name = scheduled_.scenario.name;
@@ -120,6 +120,8 @@ class SchedulePredictor {
     predicted.until = phase.until;
     predicted.widths = phase.widths;
     predicted.mask = phase.mask;
+    predicted.sparsity = phase.sparsity;
+    predicted.frozen = phase.frozen;
     predicted.figures = simulated.figures;
     predicted.unrounded = unrounded_step(phase);
     predicted.alike =

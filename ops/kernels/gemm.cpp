@@ -205,7 +205,7 @@ Seconds time_of_sparse(const Gemm& gemm, const GemmProfile& profile, const GpuSp
   if (!has_sparse_products(gpu, type)) {
     throw std::invalid_argument{fmt::format(
         "{} has no sparse tensor cores for {}: 2:4 sparsity is of fp16 and bf16 on GPUs since Ampere",
-        gpu.name, lockstep::name_of(type))};
+        gpu.name, data_type_name(type))};
   }
   const Shape of = shape_of(gemm);
   const Bytes whole_b = size_of(type) * (of.batch * of.n * of.k);
