@@ -299,7 +299,7 @@ struct ScheduleSpec {
   bool allow_small_end = false;
   std::optional<TrainingLengthSpec> dense;
   std::optional<PowerSpec> power;
-  std::optional<std::string> quality;
+  std::optional<std::string> quality, quality_by_share;
   int seeds = 1;
 
   template <class Visitor>
@@ -318,6 +318,9 @@ struct ScheduleSpec {
     key.optional("quality", schedule.quality, std::nullopt,
                  "a CSV file of your own with the columns phase and quality, a line for each phase: printed "
                  "beside the times, never computed with");
+    key.optional("quality_by_share", schedule.quality_by_share, std::nullopt,
+                 "a CSV file of your own with the columns share and quality, for --search \"..., quality >= "
+                 "0.9\": the mean over steps is bounded; between its lines it is a straight line");
     key.optional("seeds", schedule.seeds, 1,
                  "where 'vary' draws jitter: steps are means over so many seeds, from vary.seed on");
   }

@@ -322,11 +322,9 @@ class SchedulePredictor {
 
 void add_quality(const YamlDocument& document, const std::string& name, std::vector<PredictedPhase>& phases) {
   const SourceLocation at = place_of(document.root(), "schedule.quality");
-  const auto folder =
-      document.covers(at.file) ? std::filesystem::path{at.file}.parent_path() : std::filesystem::path{};
   std::vector<std::string> names;
   for (const PredictedPhase& phase : phases) names.push_back(phase.name);
-  const std::vector<std::string> quality = quality_of_phases(folder / name, names, at);
+  const std::vector<std::string> quality = quality_of_phases(file_beside(document, at, name), names, at);
   for (std::size_t i = 0; i < phases.size(); ++i) phases[i].quality = quality[i];
 }
 

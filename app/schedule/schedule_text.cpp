@@ -288,8 +288,12 @@ std::string search_text(const SearchedSchedule& searched) {
     text += fmt::format("    {:<8.4g}{:>12}  {:>6.3f} of the FLOPs\n", width.share,
                         to_string(Seconds{width.step}), width.flops / searched.task.widths.back().flops);
   }
-  return text + fmt::format("found: {}, {:.2f} % of the FLOPs saved\n  phases: {}\n\n",
-                            long_time(searched.found.seconds), 100 * searched.found.flops_saved,
+  const std::string quality =
+      searched.task.least_quality
+          ? fmt::format(", quality {:.4g} by your curve, mean over steps", searched.found.quality)
+          : "";
+  return text + fmt::format("found: {}, {:.2f} % of the FLOPs saved{}\n  phases: {}\n\n",
+                            long_time(searched.found.seconds), 100 * searched.found.flops_saved, quality,
                             searched.phases);
 }
 
