@@ -50,8 +50,7 @@ void add_tables(const std::vector<EmbeddingTable>& tables, Mixer& mixer) {
 
 struct HashWork {
   std::size_t operator()(const Gemm& w) const {
-    return Mixer{w.batch,       w.m,        w.n,          w.k,       w.transpose_a,
-                 w.transpose_b, w.added_to, w.concurrent, w.grouped, w.sparse}
+    return Mixer{w.batch, w.m, w.n, w.k, w.transpose_a, w.transpose_b, w.added_to, w.concurrent, w.grouped}
         .value();
   }
   std::size_t operator()(const Pointwise& w) const {

@@ -31,7 +31,6 @@ struct Gemm {
   int concurrent = 1;
   bool grouped =
       false;  ///< all of @p batch in one kernel of CUTLASS (torch._grouped_mm), by tiles of one shape
-  bool sparse = false;  ///< two of each four elements of B along k are zero and left out (2:4, cuSPARSELt)
   bool operator==(const Gemm&) const = default;
 };
 

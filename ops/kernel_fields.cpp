@@ -41,9 +41,6 @@ void describe_gemm(Work& w, Each& each) {
   each("added_to", w.added_to);
   each("concurrent", w.concurrent);
   each("grouped", w.grouped);
-  if (!std::is_const_v<Work> || w.sparse) {  // dense products have no such field
-    each("sparse", w.sparse);
-  }
 }
 template <class Work, class Each>
 void describe_pointwise(Work& w, Each& each) {

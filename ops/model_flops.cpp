@@ -15,7 +15,7 @@ constexpr double kForwardProducts = 2;   // S = Q K^T, O = P V
 constexpr double kBackwardProducts = 4;  // dV, dP, dQ, dK
 
 Flops flops_of(const Gemm& gemm) {
-  return Flops{(gemm.sparse ? 1.0 : 2.0) * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
+  return Flops{2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
                static_cast<double>(gemm.n) * static_cast<double>(gemm.k)};
 }
 

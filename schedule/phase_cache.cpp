@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/model_flops.hpp"
 #include "scenario/memory_demand.hpp"
 #include "schedule/model_tensors.hpp"
 #include "schedule/zeros.hpp"
@@ -47,18 +48,27 @@ SimulationResult predict_with(const Timelines& timelines, const std::string& nam
 
 namespace {
 
-/// Builds the scenario of a phase with its zeros, which no key of a scenario has.
-ResolvedScenario built(const PhaseScenario& phase, const YamlDocument& document, const ConfigPath& configs) {
-  ResolvedScenario resolved = build(document, configs);
+/// A phase's scenario with its zeros, which no key of a scenario has.
+struct BuiltPhase {
+  ResolvedScenario resolved;
+  double flops = 0;  ///< of a step, all ranks
+};
+
+BuiltPhase built(const PhaseScenario& phase, const YamlDocument& document, const ConfigPath& configs) {
+  BuiltPhase all{build(document, configs), 0};
+  ResolvedScenario& resolved = all.resolved;
   const double elements = elements_of_rank(resolved.scenario);
   if (phase.mask) {
     resolved.job = masked(std::move(resolved.job), resolved.host, elements);
   }
+  all.flops = model_flops(resolved.job).in_base_units();
   if (phase.sparsity) {
-    resolved.job = sparse(resolved, *phase.sparsity, elements, phase.at);
+    Job thin = sparse(resolved, *phase.sparsity, elements, phase.at);
+    all.flops = flops_with_zeros(resolved.job, thin).in_base_units();
+    resolved.job = std::move(thin);
   }
   check_memory(resolved);
-  return resolved;
+  return all;
 }
 
 bool draws_jitter(const ScenarioSpec& scenario) {
@@ -92,8 +102,8 @@ StepFigures PhaseCache::figures_of_seeds(const PhaseScenario& phase, const Simul
   for (int more = 1; more < seeds_ && draws_jitter(scenario); ++more) {
     YamlDocument document = phase.document;
     document.set("vary.seed", fmt::format("{}", scenario.vary.seed + static_cast<std::uint64_t>(more)));
-    const ResolvedScenario resolved = built(phase, document, configs_);
-    figures.push_back(step_figures(resolved, predict(resolved, silent, EngineMode::Bare)));
+    const BuiltPhase other = built(phase, document, configs_);
+    figures.push_back(step_figures(other.resolved, predict(other.resolved, silent, EngineMode::Bare)));
   }
   return figures.size() == 1 ? first.figures : mean_of(figures);
 }
@@ -102,10 +112,11 @@ const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase, const Timelines
   std::unique_ptr<SimulatedPhase>& known = known_[phase.meaning];
   if (!known) {
     known = in_phase(phase.name, [&] {
-      auto fresh =
-          std::make_unique<SimulatedPhase>(SimulatedPhase{built(phase, phase.document, configs_), {}});
+      BuiltPhase whole = built(phase, phase.document, configs_);
+      auto fresh = std::make_unique<SimulatedPhase>(SimulatedPhase{std::move(whole.resolved), {}});
       fresh->figures = step_figures(fresh->resolved, predict_with(timelines, phase.name, fresh->resolved));
       fresh->figures = figures_of_seeds(phase, *fresh);
+      fresh->figures.flops = whole.flops;
       return fresh;
     });
   }

@@ -190,7 +190,7 @@ std::string meaning_of(const YamlDocument& document, const ConfigPath& configs) 
 
 ScheduledScenario scheduled_scenario(const YamlDocument& document, const ConfigPath& configs) {
   ScheduledScenario whole{read_document<ScenarioSpec>(document, configs),
-                          {"full", document.root().at, 0, 1, document, {}, {}, 0, {}, {}},
+                          {"full", document.root().at, 0, 1, document, {}, {}, 0, {}, {}, {}, {}},
                           {},
                           {}};
   const YamlNode& root = document.root();

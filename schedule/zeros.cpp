@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
-#include "ops/data_type_name.hpp"
 #include "ops/kernels/gemm.hpp"
+#include "ops/kernels/timed.hpp"
 #include "ops/model_flops.hpp"
 #include "schedule/transition_work.hpp"
 
@@ -65,8 +65,18 @@ class Place {
   std::vector<std::string> open_;
 };
 
+/// Time of a product whose B is 2:4 sparse: half of k at the dense rate, A and C moved whole, B compressed.
+Seconds time_of_sparse(const Gemm& gemm, const GpuSpec& gpu, DataType type) {
+  Gemm half = gemm;
+  half.k = gemm.k / 2;
+  const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
+             k = static_cast<double>(gemm.k);
+  return time_of_product(half, gpu.efficiency->tensor, gpu, type,
+                         size_of(type) * (m * k + kCompressed * n * k + m * n));
+}
+
 /// Replaces launches of dense products; returns how many.
-std::size_t make_sparse(Program& program, bool backward) {
+std::size_t make_sparse(Program& program, const GpuSpec& gpu, bool backward) {
   std::map<std::uint32_t, std::uint32_t> sparse;  // by dense kernel
   std::size_t replaced = 0;
   for (Program::Thread& thread : program.threads) {
@@ -80,10 +90,9 @@ std::size_t make_sparse(Program& program, bool backward) {
       const auto [known, fresh] =
           sparse.try_emplace(instruction.operand, static_cast<std::uint32_t>(program.kernels.size()));
       if (fresh) {
-        KernelCall call = program.kernels[instruction.operand];
-        std::get<Gemm>(call.work).sparse = true;
-        call.name = "sparse " + call.name;
-        program.kernels.push_back(std::move(call));
+        const KernelCall call = program.kernels[instruction.operand];
+        program.kernels.push_back({"sparse " + call.name + std::string{kGuessedMark}, call.type,
+                                   Timed{time_of_sparse(std::get<Gemm>(call.work), gpu, call.type)}});
       }
       instruction.operand = known->second;
       ++replaced;
@@ -92,6 +101,7 @@ std::size_t make_sparse(Program& program, bool backward) {
   return replaced;
 }
 
+/// Sparse tensor cores came with BF16, in Ampere (NVIDIA A100 Tensor Core GPU Architecture whitepaper).
 void expect_sparse_cores(const ResolvedScenario& resolved, const SourceLocation& at) {
   const Precision precision = resolved.scenario.workload->precision;
   if (precision != Precision::FP16 && precision != Precision::BF16) {
@@ -99,13 +109,14 @@ void expect_sparse_cores(const ResolvedScenario& resolved, const SourceLocation&
                                      "workload.precision, or the phase's",
                                      name_of(precision))};
   }
-  for (const GpuSpec& gpu : resolved.gpu_models) {
-    if (!has_sparse_products(gpu, DataType::FP16)) {
-      throw InputError{at,
-                       fmt::format("sparsity: {} has no sparse tensor cores, which GPUs have since Ampere "
-                                   "(e.g. a100_40gb): 2:4 saves no time on it",
-                                   gpu.name)};
-    }
+  const GpuSpec& gpu = resolved.gpu_models.front();
+  if (!(gpu.peak.bf16 > FlopsPerSecond{0})) {
+    throw InputError{at, fmt::format("sparsity: {} has no sparse tensor cores, which GPUs have since Ampere "
+                                     "(e.g. a100_40gb): 2:4 saves no time on it",
+                                     gpu.name)};
+  }
+  if (resolved.gpu_models.size() > 1) {
+    throw InputError{at, "sparsity: sparse products are timed for one model of GPU: the ranks have several"};
   }
 }
 
@@ -117,6 +128,10 @@ double compressed_bytes(const WorkloadSpec& workload, const ParallelismSpec& par
 }
 
 }  // namespace
+
+Flops flops_with_zeros(const Job& dense, const Job& sparse) {
+  return (model_flops(dense) + model_flops(sparse)) / 2;
+}
 
 Job masked(Job job, const HostOverheads& host, double elements) {
   const KernelCall pass{"mask weights", DataType::FP32,
@@ -143,7 +158,7 @@ Job sparse(const ResolvedScenario& resolved, const SparsitySpec& sparsity, doubl
   std::size_t replaced = 0;
   for (std::shared_ptr<const Program>& program : job.programs) {
     auto thinner = std::make_shared<Program>(*program);
-    replaced += make_sparse(*thinner, sparsity.backward);
+    replaced += make_sparse(*thinner, resolved.gpu_models.front(), sparsity.backward);
     launch_at_end(*thinner, pass, resolved.host);
     program = std::move(thinner);
   }

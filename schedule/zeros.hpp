@@ -20,12 +20,19 @@ namespace lockstep {
 /// The compressed copies stay: 9/16 of the 16-bit weights for each direction. The dense 16-bit weights go
 /// where both directions are sparse and the framework keeps such copies beside FP32 ones; autocast's stay.
 ///
-/// *Source*: format: Mishra et al., arXiv 2104.08378, section 2; training with a mask for both directions:
-/// Hubara et al., arXiv 2102.08124.
+///   t = min over tiles of max(compute(k / 2), (A + 9/16 B + C) / (DRAM bandwidth * memory))  (GemmModel)
+///
+/// *Assumes* that sparse kernels lose to tiles and waves what dense ones lose; nothing of it is measured
+/// here, and the band is that of a guess. Their work is a duration, which counts no FLOPs
+/// (flops_with_zeros()). *Source*: twice the dense rate and format: Mishra et al., arXiv 2104.08378, section
+/// 2; training with a mask for both directions: Hubara et al., arXiv 2102.08124.
 /// @param elements weights of a rank
 /// @throws InputError at @p at for a GPU without sparse tensor cores, a precision of other than 16 bits, or
 ///   a job that multiplies nothing so
 [[nodiscard]] Job sparse(const ResolvedScenario& resolved, const SparsitySpec& sparsity, double elements,
                          const SourceLocation& at);
+
+/// FLOPs of the step when sparse products count half of what they do in @p dense, the Job that they replace.
+[[nodiscard]] Flops flops_with_zeros(const Job& dense, const Job& sparse);
 
 }  // namespace lockstep

@@ -192,31 +192,6 @@ bool may_leave_tensor_cores(const Gemm& gemm, const GpuSpec& gpu, DataType type)
 
 }  // namespace
 
-bool has_sparse_products(const GpuSpec& gpu, DataType type) {
-  return gpu.peak.bf16 > FlopsPerSecond{0} && (type == DataType::FP16 || type == DataType::BF16);
-}
-
-namespace {
-
-constexpr double kSparseOperand = 9.0 / 16;  // half of its 16-bit values, 2 bits of place for each
-constexpr double kSparseBand = 0.3;
-
-Seconds time_of_sparse(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu, DataType type) {
-  if (!has_sparse_products(gpu, type)) {
-    throw std::invalid_argument{fmt::format(
-        "{} has no sparse tensor cores for {}: 2:4 sparsity is of fp16 and bf16 on GPUs since Ampere",
-        gpu.name, data_type_name(type))};
-  }
-  const Shape of = shape_of(gemm);
-  const Bytes whole_b = size_of(type) * (of.batch * of.n * of.k);
-  Gemm half = gemm;
-  half.k = (gemm.k + 1) / 2;
-  return time_of_product(half, profile, gpu, type,
-                         moved_once(gemm, of, type) - whole_b * (1 - kSparseOperand));
-}
-
-}  // namespace
-
 std::string GemmModel::name() const {
   return "gemm: tiles in waves over the SMs, roofline";
 }
@@ -234,9 +209,6 @@ Prediction GemmModel::predict(const KernelCall& call, const GpuSpec& gpu) const 
   const bool is_own = profile.calibrated && call.type != DataType::FP8;
   if (gemm.grouped) {
     return make_prediction(time_of_grouped(gemm, profile, gpu, call.type), 0.15, is_own, in_range);
-  }
-  if (gemm.sparse) {
-    return make_prediction(time_of_sparse(gemm, profile, gpu, call.type), kSparseBand, false, in_range);
   }
   Gemm all = gemm;
   all.batch *= gemm.concurrent;

@@ -16,11 +16,7 @@ inline constexpr double kSplitLaunch = 1.5;
 [[nodiscard]] Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuSpec& gpu,
                                       DataType type, std::optional<Bytes> moved = std::nullopt);
 
-/// Whether the GPU multiplies 2:4 sparse matrices of @p type: Ampere and later, the first with BF16.
-/// *Source*: NVIDIA A100 Tensor Core GPU Architecture whitepaper, "Fine-grained structured sparsity".
-[[nodiscard]] bool has_sparse_products(const GpuSpec& gpu, DataType type);
-
-/// Matrix products, batched or not (cuBLAS).
+/// Dense matrix products, batched or not (cuBLAS).
 ///
 ///   blocks  = ceil(batch * ceil(m / rows) * ceil(n / columns) * split / SMs)         on the fullest SM
 ///   full    = w / (w + half_warps) * (16 + half_warps) / 16,  w = min(blocks * warps, 16)
@@ -61,13 +57,6 @@ inline constexpr double kSplitLaunch = 1.5;
 ///
 ///   t       = fixed + (compute^3 + memory^3)^(1/3)
 ///
-/// A product whose B is 2:4 sparse (tensor cores of 16 bits, GPUs since Ampere) passes over half of k at the
-/// dense rate, which is twice the rate for the whole; it moves A and C whole and of B half the values with 2
-/// bits of place for each: 9/16 of its bytes. The band is wider: that tiles lose what they lose in dense
-/// products is assumed, and no product of ours is measured.
-/// *Source*: Mishra et al., arXiv 2104.08378, section 2 (twice the rate; format of values and indices) and
-/// figure 3 (1.3 to 1.9 times as fast, the more the larger k).
-///
 /// *Assumes* that the library picks the best of its tile shapes and splits of k, as its heuristics aim to;
 /// that FP8 reaches the same parts of its peak as 16 bits do (Derived) and leaves results of 16 bits; that
 /// rows of any orientation are alike for alignment (measured along k).
@@ -89,8 +78,7 @@ class GemmModel final : public KernelModel {
  public:
   [[nodiscard]] std::string name() const override;
 
-  /// @throws std::invalid_argument when the GPU has no unit for the type or sparse tensor cores, or a size is
-  /// below 1
+  /// @throws std::invalid_argument when the GPU has no unit for the type, or a size is below 1
   [[nodiscard]] Prediction predict(const KernelCall& call, const GpuSpec& gpu) const override;
 };
 

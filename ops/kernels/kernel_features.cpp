@@ -124,8 +124,7 @@ struct See {
   KernelFeatures& seen;
 
   bool operator()(const Gemm& work) const {
-    if (std::min({work.batch, work.m, work.n, work.k}) < 1 || work.concurrent > 1 || work.grouped ||
-        work.sparse)
+    if (std::min({work.batch, work.m, work.n, work.k}) < 1 || work.concurrent > 1 || work.grouped)
       return false;
     see_product(work, call, gpu, seen);
     return true;
