@@ -102,16 +102,16 @@ TEST(KeptModel, ChannelsShrinkAlikeSoThatBranchesStillJoin) {
 }
 
 TEST(KeptModel, BothStacksOfAnEncoderDecoderLoseTheSameShare) {
-  const ModelSpec full = shipped("t5_small");  // 6 + 6 layers, 8 heads of 64, 512 wide, 2048 between
+  const ModelSpec full = shipped("t5_base");  // 12 + 12 layers, 12 heads of 64, 768 wide, 3072 between
   const KeptModel kept = kept_model(
       full, {{LayerGroup::Layers, 0.5}, {LayerGroup::Heads, 0.5}, {LayerGroup::FeedForward, 0.25}}, 64, {});
   const EncoderDecoderSpec& model = *kept.model.encoder_decoder;
-  EXPECT_EQ(model.layers, 3);
-  EXPECT_EQ(model.layers_of_decoder(), 3);
-  EXPECT_EQ(model.heads, 4);
+  EXPECT_EQ(model.layers, 6);
+  EXPECT_EQ(model.layers_of_decoder(), 6);
+  EXPECT_EQ(model.heads, 6);
   EXPECT_EQ(model.head_size.value_or(model.hidden / model.heads), 64);
-  EXPECT_EQ(model.hidden, 512);
-  EXPECT_EQ(model.feed_forward, 512);
+  EXPECT_EQ(model.hidden, 768);
+  EXPECT_EQ(model.feed_forward, 768);
 }
 
 TEST(KeptModel, XlnetsHeadsGoWithTheirPartOfTheHiddenWidth) {
