@@ -41,6 +41,17 @@ int nodes_used(const ResolvedScenario& resolved) {
   return static_cast<int>(nodes.size());
 }
 
+/// Bytes of optimizer states that the fullest rank has more: those of parts that are trained again begin as
+/// zeros.
+double states_that_begin(const Job& before, const Job& after) {
+  const auto most = [](const Job& job) {
+    double bytes = 0;
+    for (const MemoryBreakdown& memory : job.memory) bytes = std::max(bytes, memory[MemoryUse::Optimizer]);
+    return bytes;
+  };
+  return std::max(0.0, most(after) - most(before));
+}
+
 /// Predicts a schedule phase by phase.
 class SchedulePredictor {
  public:
@@ -175,6 +186,9 @@ class SchedulePredictor {
     PredictedTransition between;
     between.work = transition_work(side(before), side(after), spec_.transition,
                                    std::max(structures_[number], structures_[number + 1]));
+    if (between.work.is_nothing()) {
+      between.work.filled = states_that_begin(before.resolved.job, after.resolved.job);
+    }
     if (after.resolved.scenario.workload->model->dlrm) {
       add_tables(before.resolved, after.resolved, spec_.transition, between.work);
     }

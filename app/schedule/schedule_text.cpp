@@ -207,7 +207,7 @@ std::string saving_lines(const SchedulePrediction& prediction) {
   text += fmt::format("time saved   {:.2f} %  (+- {:.2f} points: errors that phases share cancel)\n",
                       100 * time, 100 * prediction.time_saved_band);
   text += fmt::format("FLOPs saved  {:.2f} %{}\n", rounded(flops), became_text(time, flops));
-  text += fmt::format("at most      {:.2f} % if products alone got shorter, by their FLOPs (Amdahl)\n",
+  text += fmt::format("Amdahl       {:.2f} % if matrix products alone got shorter, by their FLOPs\n",
                       rounded(prediction.amdahl));
   if (prediction.saved_6nd) {
     text += fmt::format("6 N D        {:.2f} % saved, as papers count it (a speed-up of {:.1f} %)\n",

@@ -190,6 +190,23 @@ TEST(Frozen, APhaseIsTheScenarioWithItsParts) {
   EXPECT_EQ(prediction.transitions[0].seconds, 0);
 }
 
+// Megatron keeps a master weight and two moments, 12 B a parameter; two of four layers begin to have them.
+TEST(Frozen, StatesOfPartsThatAreTrainedAgainBeginAsZeros) {
+  const YamlDocument document =
+      YamlDocument::from_text(gpt_of("gpt3_1b3", 4) +
+                                  "schedule: { steps: 1000, phases: [{ name: tuned, until: 50 %, freeze: "
+                                  "[layers 0..1] }, { name: full, "
+                                  "until: 100 % }] }\n",
+                              "scenario.yaml");
+  const ConfigPath configs = ConfigPath::standard();
+  const Timelines nobody{[](const auto&, const auto&, const auto&) { return TimelineRequest{}; }, [] {}};
+  const SchedulePrediction prediction =
+      predict_schedule(scheduled_scenario(document, configs), configs, document, nobody);
+  const double layer = 12 * 2048.0 * 2048 + 13 * 2048;
+  EXPECT_NEAR(prediction.transitions[0].work.filled, 12 * 2 * layer, 1);
+  EXPECT_GT(prediction.transitions[0].seconds, 0);
+}
+
 std::string complaint(const std::string& base, const std::string& freeze) {
   try {
     (void)resolved_with(base, freeze);
