@@ -10,70 +10,13 @@
 #include <sstream>
 
 #include "base/yaml_value.hpp"
+#include "schedule/keeping.hpp"
+#include "schedule/kept_stacks.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::int64_t kTensorCores = 64, kOthers = 8;
-
-std::string widths_text(std::span<const std::int64_t> widths) {
-  return fmt::format("{}", fmt::join(widths, "-"));
-}
-
-double share_in(const KeptShares& keep, LayerGroup group) {
-  const auto found = keep.find(group);
-  return found == keep.end() ? 1 : found->second;
-}
-
-/// Follows what becomes of one model's groups.
-class Keeping {
- public:
-  Keeping(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple)
-      : kept_{full, {}, {}, 0}, keep_{keep}, multiple_{multiple} {}
-
-  [[nodiscard]] double share(LayerGroup group) const { return share_in(keep_, group); }
-  [[nodiscard]] bool changes(LayerGroup group) const { return share(group) < 1; }
-  [[nodiscard]] std::int64_t width(LayerGroup group, std::int64_t full) const {
-    return kept_width(full, share(group), multiple_);
-  }
-  /// Layers, heads and experts: whole numbers.
-  [[nodiscard]] std::int64_t number(LayerGroup group, std::int64_t full) const {
-    return kept_width(full, share(group), 1);
-  }
-
-  /// @param structures of the full model, of which some go
-  void tell(LayerGroup group, std::string full, std::string kept, double structures) {
-    kept_.structures += structures;
-    kept_.widths.push_back({group, share(group), std::move(full), std::move(kept)});
-  }
-  template <class Value>
-  void write(const std::string& key, const Value& value) {
-    kept_.changes.emplace_back(key, yaml_of(value));
-  }
-
-  /// Tells one number, that each of @p times has.
-  void tell(LayerGroup group, std::int64_t full, std::int64_t kept, std::int64_t times = 1) {
-    tell(group, fmt::format("{}", full), fmt::format("{}", kept), static_cast<double>(full * times));
-  }
-
-  /// Widths of a chain from @p first to the last but one.
-  void narrow(LayerGroup group, std::vector<std::int64_t>& widths, std::size_t first) {
-    const std::string full = widths_text(widths);
-    double structures = 0;
-    for (std::size_t i = first; i + 1 < widths.size(); ++i) {
-      structures += static_cast<double>(widths[i]);
-      widths[i] = width(group, widths[i]);
-    }
-    tell(group, full, widths_text(widths), structures);
-  }
-
-  KeptModel& kept() { return kept_; }
-
- private:
-  KeptModel kept_;
-  const KeptShares& keep_;
-  std::int64_t multiple_;
-};
 
 void expect_groups(const KeptShares& keep, std::span<const LayerGroup> known, const std::string& what) {
   for (const auto& [group, share] : keep) {
@@ -117,7 +60,7 @@ void keep_dimensions(DlrmSpec& dlrm, Keeping& keeping) {
   }
   const auto unlike = [](std::vector<std::int64_t> widths) {
     widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
-    return widths_text(widths);
+    return Keeping::text_of(widths);
   };
   keeping.tell(LayerGroup::EmbeddingDim, unlike(full), unlike(kept), static_cast<double>(full.front()));
 }
@@ -164,21 +107,6 @@ void keep_dlrm(DlrmSpec& dlrm, Keeping& keeping) {
   if (rows || wide || tables) {
     keeping.write("dlrm.tables", dlrm.tables);
   }
-}
-
-/// @throws FieldError unless @p parts divide @p number, with the nearest number up to @p most that they do
-void expect_divides(LayerGroup group, std::int64_t number, std::int64_t parts, const std::string& who,
-                    std::int64_t most) {
-  if (number % parts == 0) {
-    return;
-  }
-  const std::int64_t below = number / parts * parts, above = below + parts;
-  const bool is_below_nearer = above > most || (below > 0 && number - below <= above - number);
-  throw FieldError{
-      name_of(group),
-      fmt::format("{} {} cannot be divided among {} {}: the nearest that can is {} (keep {:.6g})", number,
-                  name_of(group), parts, who, is_below_nearer ? below : above,
-                  static_cast<double>(is_below_nearer ? below : above) / static_cast<double>(most))};
 }
 
 void keep_heads(TransformerSpec& model, const TransformerPlanSpec& plan, Keeping& keeping) {
@@ -300,69 +228,6 @@ void keep_cnn(CnnSpec& cnn, Keeping& keeping) {
   keeping.tell(LayerGroup::Channels, "all",
                fmt::format("{:g} % of each", 100 * keeping.share(LayerGroup::Channels)), channels);
   keeping.write("cnn.blocks", cnn.blocks);
-}
-
-/// A number of a model and its key.
-struct KeptNumber {
-  LayerGroup group;
-  const char* key;
-  std::int64_t& value;
-  bool is_width;  ///< else a whole number
-};
-
-void keep_number(const KeptNumber& number, Keeping& keeping) {
-  if (!keeping.changes(number.group)) {
-    return;
-  }
-  const std::int64_t full = number.value;
-  number.value = number.is_width ? keeping.width(number.group, full) : keeping.number(number.group, full);
-  keeping.tell(number.group, full, number.value);
-  keeping.write(number.key, number.value);
-}
-
-/// Heads of T5 have a size of their own (d_kv); encoder and decoder lose the same share of layers.
-void keep_encoder_decoder(EncoderDecoderSpec& model, Keeping& keeping) {
-  const std::int64_t head_size = model.head_size.value_or(model.hidden / model.heads);
-  keep_number({LayerGroup::Layers, "encoder_decoder.layers", model.layers, false}, keeping);
-  if (model.decoder_layers) {
-    keep_number({LayerGroup::Layers, "encoder_decoder.decoder_layers", *model.decoder_layers, false},
-                keeping);
-  }
-  if (!model.head_size && (keeping.changes(LayerGroup::Heads) || keeping.changes(LayerGroup::Hidden))) {
-    model.head_size = head_size;
-    keeping.write("encoder_decoder.head_size", model.head_size);
-  }
-  keep_number({LayerGroup::Hidden, "encoder_decoder.hidden", model.hidden, true}, keeping);
-  keep_number({LayerGroup::Heads, "encoder_decoder.heads", model.heads, false}, keeping);
-  keep_number({LayerGroup::FeedForward, "encoder_decoder.feed_forward", model.feed_forward, true}, keeping);
-  keep_number({LayerGroup::Vocabulary, "encoder_decoder.vocabulary", model.vocabulary, true}, keeping);
-}
-
-/// Heads of XLNet are hidden / heads wide: both go together, by whole heads.
-void keep_xlnet(XlnetSpec& model, Keeping& keeping) {
-  const std::int64_t head_size = model.hidden / model.heads;
-  const bool heads = keeping.changes(LayerGroup::Heads);
-  if (heads && !keeping.changes(LayerGroup::Hidden)) {
-    throw FieldError{"heads",
-                     "heads of this code are hidden / heads wide: keep the same share of 'hidden', too"};
-  }
-  keep_number({LayerGroup::Layers, "xlnet.layers", model.layers, false}, keeping);
-  keep_number({LayerGroup::Heads, "xlnet.heads", model.heads, false}, keeping);
-  if (heads) {
-    const std::int64_t full = model.hidden;
-    model.hidden = model.heads * head_size;
-    keeping.tell(LayerGroup::Hidden, full, model.hidden);
-    keeping.write("xlnet.hidden", model.hidden);
-  } else {
-    keep_number({LayerGroup::Hidden, "xlnet.hidden", model.hidden, true}, keeping);
-    expect_divides(LayerGroup::Hidden, model.hidden, model.heads, "heads", head_size * model.heads);
-  }
-  if (model.feed_forward) {
-    keep_number({LayerGroup::FeedForward, "xlnet.feed_forward", *model.feed_forward, true}, keeping);
-  } else if (keeping.changes(LayerGroup::FeedForward)) {
-    throw FieldError{"feed_forward", "is 4 x hidden in this model: keep a share of 'hidden'"};
-  }
-  keep_number({LayerGroup::Vocabulary, "xlnet.vocabulary", model.vocabulary, true}, keeping);
 }
 
 constexpr std::array kDlrmGroups{LayerGroup::BottomMlp, LayerGroup::TopMlp, LayerGroup::EmbeddingDim,
