@@ -15,10 +15,10 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMaskByte = 0.25;        // of an FP32 weight
+constexpr double kMaskShare = 0.25;       // of an FP32 weight
 constexpr double kCompressed = 9.0 / 16;  // of 16-bit weights: half the values, 2 bits of place for each
 constexpr double kMaskBit = 1.0 / 16;     // of a 16-bit weight
-constexpr double kHalf = 2;
+constexpr double kSixteenBits = 2;
 constexpr std::int64_t kSparseTile = 16;  // rows and columns of a sparse matrix are multiples of it
 constexpr const char* kBackwardRange = "backward";
 
@@ -123,8 +123,8 @@ void expect_sparse_cores(const ResolvedScenario& resolved, const SourceLocation&
 /// Bytes of 2:4 copies of the weights beyond what the dense training keeps.
 double compressed_bytes(const WorkloadSpec& workload, const ParallelismSpec& parallelism, double elements,
                         int directions) {
-  const bool dense_goes = directions == 2 && element_bytes(workload, parallelism).weight == kHalf;
-  return kHalf * elements * (directions * kCompressed - (dense_goes ? 1 : 0));
+  const bool dense_goes = directions == 2 && element_bytes(workload, parallelism).weight == kSixteenBits;
+  return kSixteenBits * elements * (directions * kCompressed - (dense_goes ? 1 : 0));
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ Flops flops_with_zeros(const Job& dense, const Job& sparse) {
 
 Job masked(Job job, const HostOverheads& host, double elements) {
   const KernelCall pass{"mask weights", DataType::FP32,
-                        Pointwise{.elements = std::llround(elements), .reads = 1 + kMaskByte, .writes = 1}};
+                        Pointwise{.elements = std::llround(elements), .reads = 1 + kMaskShare, .writes = 1}};
   for (std::shared_ptr<const Program>& program : job.programs) {
     auto longer = std::make_shared<Program>(*program);
     launch_at_end(*longer, pass, host);
