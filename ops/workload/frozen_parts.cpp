@@ -23,7 +23,7 @@ bool has_modules(ModelPart part) {
 }
 
 [[noreturn]] void refuse_part(const std::string& text, const std::string& why) {
-  throw std::invalid_argument{fmt::format("'{}': {}; parts are e.g. embedding, layers 0..11", text, why)};
+  throw std::invalid_argument{fmt::format("'{}': {} (parts are e.g. embedding, layers 0..11)", text, why)};
 }
 
 std::int64_t module_in(const std::string& number, const std::string& text) {
