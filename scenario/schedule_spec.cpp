@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "base/parse_units.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr double kMostAmount = 1e18;       // tokens: beyond, a unit was mistaken
-constexpr double kRounding = 1e-12;        // of shares that are written in percent
+constexpr double kMostAmount = 1e18;  // tokens: beyond, a unit was mistaken
+constexpr double kRounding = 1e-12;   // of shares that are written in percent
+constexpr int kMostSeeds = 1000;
 constexpr std::size_t kMostPhases = 1000;  // each is simulated and printed
 
 /// `60 %` as 0.6; a number as its part of @p whole.
@@ -132,7 +134,38 @@ void MaskSpec::check() const {
   }
 }
 
+SparsitySpec SparsitySpec::parse(const std::string& text) {
+  if (text != name_of(SparsityKind::TwoOfFour)) {
+    throw std::invalid_argument{
+        fmt::format("'{}' is no structure that tensor cores leave out: 2:4 is; zeros without structure are a "
+                    "'mask', which "
+                    "saves no time",
+                    text)};
+  }
+  return {};
+}
+
+void KeptTablesSpec::check() const {
+  if (tables.empty()) {
+    throw FieldError{"tables", "names no table, e.g. [0, 5]"};
+  }
+  for (const auto& [key, share] : {std::pair{"rows", rows}, std::pair{"dimension", dimension}}) {
+    if (!(share > 0 && share <= 1)) {
+      throw FieldError{key, fmt::format("a share that is kept is above 0 and at most 1, not {:g}", share)};
+    }
+  }
+}
+
+bool PhaseSpec::is_full_size() const {
+  return keeps_all(keep) && !sparsity && std::ranges::all_of(tables, [](const KeptTablesSpec& kept) {
+           return kept.rows == 1 && kept.dimension == 1;
+         });
+}
+
 void PhaseSpec::check() const {
+  if (sparsity && mask) {
+    throw FieldError{"mask", "zeros of the weights have a structure or none: say sparsity or mask"};
+  }
   check_shares(keep, "keep.");
   const auto expect_positive = [](const char* key, const std::optional<std::int64_t>& value) {
     if (value && *value < 1) {
@@ -236,11 +269,17 @@ void ScheduleSpec::check() const {
   }
   check_names(phases);
   const PlannedPhase last = planned_phases(*this).back();
-  if (!keeps_all(last.spec.keep) && !allow_small_end) {
-    throw FieldError{phases.empty() ? "alternate.between" : fmt::format("phases.{}.keep", phases.size() - 1),
-                     fmt::format("the last phase ('{}') does not train the full model: its 'keep' is all, or "
-                                 "say allow_small_end: true",
-                                 last.spec.name)};
+  if (!last.spec.is_full_size() && !allow_small_end) {
+    const char* const key = !keeps_all(last.spec.keep) ? "keep" : last.spec.sparsity ? "sparsity" : "tables";
+    throw FieldError{
+        phases.empty() ? "alternate.between" : fmt::format("phases.{}.{}", phases.size() - 1, key),
+        fmt::format("the last phase ('{}') does not train the full model: {}, or say allow_small_end: true",
+                    last.spec.name,
+                    keeps_all(last.spec.keep) ? fmt::format("leave its '{}' out", key)
+                                              : std::string{"its 'keep' is all"})};
+  }
+  if (seeds < 1 || seeds > kMostSeeds) {
+    throw FieldError{"seeds", fmt::format("at least 1 and at most {}, not {}", kMostSeeds, seeds)};
   }
 }
 

@@ -70,17 +70,60 @@ struct MaskSpec {
   void check() const;
 };
 
+enum class SparsityKind : std::uint8_t { TwoOfFour };
+constexpr auto names_of(SparsityKind /*unused*/) {
+  return std::to_array<EnumName<SparsityKind>>({{SparsityKind::TwoOfFour, "2:4"}});
+}
+
+/// Zeros in a structure that tensor cores leave out: two of each four weights along k.
+struct SparsitySpec {
+  SparsityKind kind = SparsityKind::TwoOfFour;
+  bool backward = true;
+
+  /// @throws std::invalid_argument
+  static SparsitySpec parse(const std::string& text);
+
+  template <class Visitor>
+  static void describe(Visitor& key, SparsitySpec& sparsity) {
+    key.optional("kind", sparsity.kind, SparsityKind::TwoOfFour,
+                 "2:4: linear layers multiply on sparse tensor cores, of 16 bits and GPUs since Ampere");
+    key.optional("backward", sparsity.backward, true,
+                 "the input's gradient too, by a mask that holds for both directions; false: forward alone");
+  }
+};
+
+/// Single embedding tables of which less is kept: `{ tables: [0, 5], rows: 0.5 }`.
+struct KeptTablesSpec {
+  std::vector<std::int64_t> tables;
+  double rows = 1, dimension = 1;
+
+  template <class Visitor>
+  static void describe(Visitor& key, KeptTablesSpec& kept) {
+    key.required("tables", kept.tables, "numbers of tables, in the model's order from 0 on, e.g. [0, 5]");
+    key.optional("rows", kept.rows, 1, "share of their rows that is kept");
+    key.optional("dimension", kept.dimension, 1,
+                 "share of their dimension, with 'interaction: cat' or 'cross' (a dot needs one for all)");
+  }
+  void check() const;
+};
+
 /// A stretch of the training during which nothing changes.
 struct PhaseSpec {
   SourceLocation at;
   std::string name;
   std::string until;
   KeptShares keep;
+  std::vector<KeptTablesSpec> tables;
   std::optional<std::int64_t> round;
+  std::optional<std::vector<std::string>> freeze;
   std::optional<std::int64_t> batch, micro_batch, sequence, image_size;
   std::optional<Precision> precision;
   YamlNode parallelism;
   std::optional<MaskSpec> mask;
+  std::optional<SparsitySpec> sparsity;
+
+  /// All widths are full and no zeros have a structure.
+  [[nodiscard]] bool is_full_size() const;
 
   template <class Visitor>
   static void describe(Visitor& key, PhaseSpec& phase) {
@@ -93,6 +136,11 @@ struct PhaseSpec {
         "shares of the full widths by layer group, e.g. { top_mlp: 0.5 }. DLRM: bottom_mlp, top_mlp, "
         "embedding_dim, embedding_rows, interaction (tables); transformer: layers, hidden, heads, "
         "kv_heads, feed_forward, experts, vocabulary; CNN: channels");
+    key.optional("tables", phase.tables, {},
+                 "single embedding tables of which less is kept, e.g. [{ tables: [0, 5], rows: 0.5 }]");
+    key.optional("freeze", phase.freeze, std::nullopt,
+                 "parts that are not trained in this phase, in place of workload.freeze, e.g. [embedding, "
+                 "layers 0..11]");
     key.optional(
         "round", phase.round, std::nullopt,
         "kept widths are the nearest multiple of it, 1: any; left out: 64 on tensor cores, 8 in fp32 "
@@ -105,6 +153,8 @@ struct PhaseSpec {
     key.optional("parallelism", phase.parallelism, YamlNode{},
                  "keys of the scenario's parallelism that are others in this phase, e.g. { tensor: 2 }");
     key.optional("mask", phase.mask, std::nullopt, "unstructured sparsity; it costs time and saves none");
+    key.optional("sparsity", phase.sparsity, std::nullopt,
+                 "structured sparsity of linear layers' weights: 2:4, or { kind: 2:4, backward: false }");
   }
   void check() const;
 };
@@ -249,7 +299,8 @@ struct ScheduleSpec {
   bool allow_small_end = false;
   std::optional<TrainingLengthSpec> dense;
   std::optional<PowerSpec> power;
-  std::optional<std::string> quality;
+  std::optional<std::string> quality, quality_by_share;
+  int seeds = 1;
 
   template <class Visitor>
   static void describe(Visitor& key, ScheduleSpec& schedule) {
@@ -267,6 +318,11 @@ struct ScheduleSpec {
     key.optional("quality", schedule.quality, std::nullopt,
                  "a CSV file of your own with the columns phase and quality, a line for each phase: printed "
                  "beside the times, never computed with");
+    key.optional("quality_by_share", schedule.quality_by_share, std::nullopt,
+                 "a CSV file of your own with the columns share and quality, for --search \"..., quality >= "
+                 "0.9\": the mean over steps is bounded; between its lines it is a straight line");
+    key.optional("seeds", schedule.seeds, 1,
+                 "where 'vary' draws jitter: steps are means over so many seeds, from vary.seed on");
   }
   /// @throws FieldError for phases that do not follow each other, end early, or end small
   void check() const;

@@ -10,70 +10,13 @@
 #include <sstream>
 
 #include "base/yaml_value.hpp"
+#include "schedule/keeping.hpp"
+#include "schedule/kept_stacks.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::int64_t kTensorCores = 64, kOthers = 8;
-
-std::string widths_text(std::span<const std::int64_t> widths) {
-  return fmt::format("{}", fmt::join(widths, "-"));
-}
-
-double share_in(const KeptShares& keep, LayerGroup group) {
-  const auto found = keep.find(group);
-  return found == keep.end() ? 1 : found->second;
-}
-
-/// Follows what becomes of one model's groups.
-class Keeping {
- public:
-  Keeping(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple)
-      : kept_{full, {}, {}, 0}, keep_{keep}, multiple_{multiple} {}
-
-  [[nodiscard]] double share(LayerGroup group) const { return share_in(keep_, group); }
-  [[nodiscard]] bool changes(LayerGroup group) const { return share(group) < 1; }
-  [[nodiscard]] std::int64_t width(LayerGroup group, std::int64_t full) const {
-    return kept_width(full, share(group), multiple_);
-  }
-  /// Layers, heads and experts: whole numbers.
-  [[nodiscard]] std::int64_t number(LayerGroup group, std::int64_t full) const {
-    return kept_width(full, share(group), 1);
-  }
-
-  /// @param structures of the full model, of which some go
-  void tell(LayerGroup group, std::string full, std::string kept, double structures) {
-    kept_.structures += structures;
-    kept_.widths.push_back({group, share(group), std::move(full), std::move(kept)});
-  }
-  template <class Value>
-  void write(const std::string& key, const Value& value) {
-    kept_.changes.emplace_back(key, yaml_of(value));
-  }
-
-  /// Tells one number, that each of @p times has.
-  void tell(LayerGroup group, std::int64_t full, std::int64_t kept, std::int64_t times = 1) {
-    tell(group, fmt::format("{}", full), fmt::format("{}", kept), static_cast<double>(full * times));
-  }
-
-  /// Widths of a chain from @p first to the last but one.
-  void narrow(LayerGroup group, std::vector<std::int64_t>& widths, std::size_t first) {
-    const std::string full = widths_text(widths);
-    double structures = 0;
-    for (std::size_t i = first; i + 1 < widths.size(); ++i) {
-      structures += static_cast<double>(widths[i]);
-      widths[i] = width(group, widths[i]);
-    }
-    tell(group, full, widths_text(widths), structures);
-  }
-
-  KeptModel& kept() { return kept_; }
-
- private:
-  KeptModel kept_;
-  const KeptShares& keep_;
-  std::int64_t multiple_;
-};
 
 void expect_groups(const KeptShares& keep, std::span<const LayerGroup> known, const std::string& what) {
   for (const auto& [group, share] : keep) {
@@ -83,9 +26,7 @@ void expect_groups(const KeptShares& keep, std::span<const LayerGroup> known, co
         names.push_back(name_of(one));
       }
       throw FieldError{name_of(group),
-                       known.empty()
-                           ? fmt::format("no part of {} can be kept alone yet", what)
-                           : fmt::format("{} has no such group; it has {}", what, fmt::join(names, ", "))};
+                       fmt::format("{} has no such group; it has {}", what, fmt::join(names, ", "))};
     }
   }
 }
@@ -119,7 +60,7 @@ void keep_dimensions(DlrmSpec& dlrm, Keeping& keeping) {
   }
   const auto unlike = [](std::vector<std::int64_t> widths) {
     widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
-    return widths_text(widths);
+    return Keeping::text_of(widths);
   };
   keeping.tell(LayerGroup::EmbeddingDim, unlike(full), unlike(kept), static_cast<double>(full.front()));
 }
@@ -166,21 +107,6 @@ void keep_dlrm(DlrmSpec& dlrm, Keeping& keeping) {
   if (rows || wide || tables) {
     keeping.write("dlrm.tables", dlrm.tables);
   }
-}
-
-/// @throws FieldError unless @p parts divide @p number, with the nearest number up to @p most that they do
-void expect_divides(LayerGroup group, std::int64_t number, std::int64_t parts, const std::string& who,
-                    std::int64_t most) {
-  if (number % parts == 0) {
-    return;
-  }
-  const std::int64_t below = number / parts * parts, above = below + parts;
-  const bool is_below_nearer = above > most || (below > 0 && number - below <= above - number);
-  throw FieldError{
-      name_of(group),
-      fmt::format("{} {} cannot be divided among {} {}: the nearest that can is {} (keep {:.6g})", number,
-                  name_of(group), parts, who, is_below_nearer ? below : above,
-                  static_cast<double>(is_below_nearer ? below : above) / static_cast<double>(most))};
 }
 
 void keep_heads(TransformerSpec& model, const TransformerPlanSpec& plan, Keeping& keeping) {
@@ -310,6 +236,10 @@ constexpr std::array kTransformerGroups{LayerGroup::Layers,    LayerGroup::Hidde
                                         LayerGroup::KvHeads,   LayerGroup::FeedForward, LayerGroup::Experts,
                                         LayerGroup::Vocabulary};
 constexpr std::array kCnnGroups{LayerGroup::Channels};
+constexpr std::array kEncoderDecoderGroups{LayerGroup::Layers, LayerGroup::Hidden, LayerGroup::Heads,
+                                           LayerGroup::FeedForward, LayerGroup::Vocabulary};
+constexpr std::array kXlnetGroups{LayerGroup::Layers, LayerGroup::Hidden, LayerGroup::Heads,
+                                  LayerGroup::FeedForward, LayerGroup::Vocabulary};
 
 }  // namespace
 
@@ -338,8 +268,12 @@ KeptModel kept_model(const ModelSpec& full, const KeptShares& keep, std::int64_t
   } else if (model.cnn) {
     expect_groups(keep, kCnnGroups, "a convolutional network");
     keep_cnn(*model.cnn, keeping);
+  } else if (model.encoder_decoder) {
+    expect_groups(keep, kEncoderDecoderGroups, "an encoder-decoder");
+    keep_encoder_decoder(*model.encoder_decoder, keeping);
   } else {
-    expect_groups(keep, {}, model.xlnet ? "an XLNet" : "an encoder-decoder");
+    expect_groups(keep, kXlnetGroups, "an XLNet");
+    keep_xlnet(model.xlnet.value(), keeping);
   }
   return std::move(keeping.kept());
 }

@@ -18,6 +18,7 @@ struct KeptWidth {
   double asked = 1;  ///< share
   std::string full;  ///< widths, e.g. `1024-1024-512-256-1`
   std::string kept;
+  std::optional<std::int64_t> table{};  ///< the only one that this is about
 };
 
 /// A key of the scenario with what stands there in a phase.
@@ -53,6 +54,7 @@ struct KeptModel {
 ///   many feed_forward   of every layer; one that is 4 x hidden in the model follows hidden channels       of
 ///   every convolution
 ///
+/// An encoder-decoder's heads have a size of their own, and its two stacks lose the same share of layers.
 /// @throws FieldError naming the group (`hidden`) that the model has not, or a number that does not divide,
 ///   with the nearest that does
 [[nodiscard]] KeptModel kept_model(const ModelSpec& full, const KeptShares& keep, std::int64_t multiple,

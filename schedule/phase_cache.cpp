@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
+#include "ops/model_flops.hpp"
 #include "scenario/memory_demand.hpp"
 #include "schedule/model_tensors.hpp"
+#include "schedule/zeros.hpp"
 #include "sim/stall.hpp"
 
 namespace lockstep {
@@ -47,38 +46,81 @@ SimulationResult predict_with(const Timelines& timelines, const std::string& nam
   return result;
 }
 
+namespace {
+
+/// A phase's scenario with its zeros, which no key of a scenario has.
+struct BuiltPhase {
+  ResolvedScenario resolved;
+  double flops = 0;  ///< of a step, all ranks
+};
+
+BuiltPhase built(const PhaseScenario& phase, const YamlDocument& document, const ConfigPath& configs) {
+  BuiltPhase all{build(document, configs), 0};
+  ResolvedScenario& resolved = all.resolved;
+  const double elements = elements_of_rank(resolved.scenario);
+  if (phase.mask) {
+    resolved.job = masked(std::move(resolved.job), resolved.host, elements);
+  }
+  all.flops = model_flops(resolved.job).in_base_units();
+  if (phase.sparsity) {
+    Job thin = sparse(resolved, *phase.sparsity, elements, phase.at);
+    all.flops = flops_with_zeros(resolved.job, thin).in_base_units();
+    resolved.job = std::move(thin);
+  }
+  check_memory(resolved);
+  return all;
+}
+
+bool draws_jitter(const ScenarioSpec& scenario) {
+  const VariationSpec& vary = scenario.vary;
+  return vary.kernels.distribution != Distribution::None || vary.host.distribution != Distribution::None ||
+         !vary.noise.empty();
+}
+
+/// The mean of figures that differ by seed alone; the band is the first one's, about the mean step.
+StepFigures mean_of(const std::vector<StepFigures>& figures) {
+  StepFigures mean = figures.front();
+  const auto count = static_cast<double>(figures.size());
+  mean.step = mean.busy = 0;
+  mean.parts = {};
+  for (const StepFigures& each : figures) {
+    mean.step += each.step / count;
+    mean.busy += each.busy / count;
+    for (std::size_t part = 0; part < kStepParts; ++part) {
+      mean.parts[part] += each.parts[part] / count;
+    }
+  }
+  return mean;
+}
+
+}  // namespace
+
+StepFigures PhaseCache::figures_of_seeds(const PhaseScenario& phase, const SimulatedPhase& first) const {
+  std::vector<StepFigures> figures{first.figures};
+  const ScenarioSpec& scenario = first.resolved.scenario;
+  const OpenTimeline silent = [](const std::vector<std::uint32_t>&) { return TimelineRequest{}; };
+  for (int more = 1; more < seeds_ && draws_jitter(scenario); ++more) {
+    YamlDocument document = phase.document;
+    document.set("vary.seed", fmt::format("{}", scenario.vary.seed + static_cast<std::uint64_t>(more)));
+    const BuiltPhase other = built(phase, document, configs_);
+    figures.push_back(step_figures(other.resolved, predict(other.resolved, silent, EngineMode::Bare)));
+  }
+  return figures.size() == 1 ? first.figures : mean_of(figures);
+}
+
 const SimulatedPhase& PhaseCache::of(const PhaseScenario& phase, const Timelines& timelines) {
   std::unique_ptr<SimulatedPhase>& known = known_[phase.meaning];
   if (!known) {
     known = in_phase(phase.name, [&] {
-      auto fresh = std::make_unique<SimulatedPhase>(SimulatedPhase{build(phase.document, configs_), {}});
-      check_memory(fresh->resolved);
-      if (phase.mask) {
-        fresh->resolved.job = masked(std::move(fresh->resolved.job), fresh->resolved.host,
-                                     elements_of_rank(fresh->resolved.scenario));
-      }
+      BuiltPhase whole = built(phase, phase.document, configs_);
+      auto fresh = std::make_unique<SimulatedPhase>(SimulatedPhase{std::move(whole.resolved), {}});
       fresh->figures = step_figures(fresh->resolved, predict_with(timelines, phase.name, fresh->resolved));
+      fresh->figures = figures_of_seeds(phase, *fresh);
+      fresh->figures.flops = whole.flops;
       return fresh;
     });
   }
   return *known;
-}
-
-Job masked(Job job, const HostOverheads& host, double elements) {
-  constexpr double kMaskByte = 0.25;  // of an FP32 weight
-  const KernelCall pass{"mask weights", DataType::FP32,
-                        Pointwise{.elements = std::llround(elements), .reads = 1 + kMaskByte, .writes = 1}};
-  for (std::shared_ptr<const Program>& program : job.programs) {
-    auto longer = std::make_shared<Program>(*program);
-    Instruction launch;
-    launch.op = Opcode::Launch;
-    launch.operand = static_cast<std::uint32_t>(longer->kernels.size());
-    launch.cost = static_cast<float>(host.duration_of(RuntimeCall::LaunchKernel).in_base_units());
-    longer->kernels.push_back(pass);
-    longer->threads.front().instructions.push_back(launch);
-    program = std::move(longer);
-  }
-  return job;
 }
 
 }  // namespace lockstep

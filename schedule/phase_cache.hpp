@@ -34,18 +34,19 @@ struct SimulatedPhase {
 /// Simulates one of all scenarios that are alike.
 class PhaseCache {
  public:
-  explicit PhaseCache(const ConfigPath& configs) : configs_{configs} {}
+  /// @param seeds of jitter, where a scenario draws any: figures are means over them
+  PhaseCache(const ConfigPath& configs, int seeds) : configs_{configs}, seeds_{seeds} {}
 
   /// @param timelines asked when the phase is simulated, not when it is known
   /// @throws InputError, StallError and OutOfMemoryError that name the phase
   const SimulatedPhase& of(const PhaseScenario& phase, const Timelines& timelines);
 
  private:
+  [[nodiscard]] StepFigures figures_of_seeds(const PhaseScenario& phase, const SimulatedPhase& first) const;
+
   const ConfigPath& configs_;
+  int seeds_;
   std::map<std::string, std::unique_ptr<SimulatedPhase>> known_;
 };
-
-/// Every Program with a pass over all weights at its end: a weight times its mask, a byte each.
-[[nodiscard]] Job masked(Job job, const HostOverheads& host, double elements);
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #include "base/effective.hpp"
 #include "base/yaml_value.hpp"
 #include "scenario/scenario_file.hpp"
+#include "schedule/kept_tables.hpp"
 
 namespace lockstep {
 namespace {
@@ -53,6 +54,7 @@ void write_batch(const PhaseSpec& phase, PhaseWriter& writer) {
   writer.set_if_said("workload.sequence", phase.sequence);
   writer.set_if_said("workload.model.cnn.image_size", phase.image_size);
   writer.set_if_said("workload.precision", phase.precision);
+  writer.set_if_said("workload.freeze", phase.freeze);
   for (const YamlEntry& entry : phase.parallelism.entries) {
     writer.set("parallelism." + entry.key, entry.value);
   }
@@ -75,7 +77,8 @@ bool are_alike(const std::vector<KeptWidth>& a, const std::vector<KeptWidth>& b)
 std::optional<YamlDocument> unrounded(const PhaseScenario& phase, const PhaseSpec& spec,
                                       const ModelSpec& model, const TransformerPlanSpec& plan) {
   try {
-    const KeptModel asked = kept_model(model, spec.keep, 1, plan);
+    KeptModel asked = kept_model(model, spec.keep, 1, plan);
+    keep_single_tables(spec.tables, 1, asked);
     if (are_alike(asked.widths, phase.widths)) {
       return std::nullopt;
     }
@@ -88,6 +91,14 @@ std::optional<YamlDocument> unrounded(const PhaseScenario& phase, const PhaseSpe
   } catch (const FieldError&) {
     return std::nullopt;
   }
+}
+
+/// Tells phases apart that differ in zeros alone, which no key of a scenario has.
+std::string zeros_of(const PhaseSpec& phase) {
+  if (phase.sparsity) {
+    return phase.sparsity->backward ? "sparse" : "sparse forward";
+  }
+  return phase.mask ? "masked" : "";
 }
 
 PhaseScenario phase_scenario(const ScheduledScenario& whole, const PlannedPhase& planned,
@@ -103,6 +114,8 @@ PhaseScenario phase_scenario(const ScheduledScenario& whole, const PlannedPhase&
   scenario.from = planned.from;
   scenario.until = planned.until;
   scenario.mask = phase.mask;
+  scenario.sparsity = phase.sparsity;
+  scenario.frozen = phase.freeze.value_or(std::vector<std::string>{});
   PhaseWriter writer{scenario.document, at};
   write_batch(phase, writer);
   if (!phase.parallelism.entries.empty()) {
@@ -112,17 +125,20 @@ PhaseScenario phase_scenario(const ScheduledScenario& whole, const PlannedPhase&
       usual_multiple(*workload.model, phase.precision.value_or(workload.precision), phase.round);
   try {
     KeptModel kept = kept_model(*workload.model, phase.keep, multiple, parallelism.transformer);
+    keep_single_tables(phase.tables, multiple, kept);
     for (auto& [key, value] : kept.changes) {
       writer.set("workload.model." + key, std::move(value));
     }
     scenario.widths = std::move(kept.widths);
     scenario.structures = kept.structures;
   } catch (const FieldError& problem) {
-    throw InputError{place_of(root, planned.key_path + "." + problem.key()),
+    const bool is_of_tables = problem.key() == "tables";
+    const std::string phase_path = planned.key_path.substr(0, planned.key_path.rfind('.'));
+    throw InputError{place_of(root, (is_of_tables ? phase_path : planned.key_path) + "." + problem.key()),
                      fmt::format("phase '{}': {}: {}", phase.name, problem.key(), problem.what())};
   }
   scenario.unrounded = unrounded(scenario, phase, *workload.model, parallelism.transformer);
-  scenario.meaning = meaning_of(scenario.document, configs) + (phase.mask ? "masked" : "");
+  scenario.meaning = meaning_of(scenario.document, configs) + zeros_of(phase);
   return scenario;
 }
 
@@ -174,7 +190,7 @@ std::string meaning_of(const YamlDocument& document, const ConfigPath& configs) 
 
 ScheduledScenario scheduled_scenario(const YamlDocument& document, const ConfigPath& configs) {
   ScheduledScenario whole{read_document<ScenarioSpec>(document, configs),
-                          {"full", document.root().at, 0, 1, document, {}, {}, 0, {}, {}},
+                          {"full", document.root().at, 0, 1, document, {}, {}, 0, {}, {}, {}, {}},
                           {},
                           {}};
   const YamlNode& root = document.root();

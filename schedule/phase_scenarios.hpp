@@ -23,6 +23,8 @@ struct PhaseScenario {
   std::vector<KeptWidth> widths;
   double structures = 0;  ///< rows, columns, heads and so on that are chosen among
   std::optional<MaskSpec> mask;
+  std::optional<SparsitySpec> sparsity;
+  std::vector<std::string> frozen;        ///< parts that are not trained, where the phase says so
   std::optional<YamlDocument> unrounded;  ///< with the widths that were asked for, where rounding changed any
 };
 

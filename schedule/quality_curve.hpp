@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/yaml_document.hpp"
 
 namespace lockstep {
 
@@ -17,5 +18,16 @@ namespace lockstep {
 [[nodiscard]] std::vector<std::string> quality_of_phases(const std::filesystem::path& file,
                                                          const std::vector<std::string>& phases,
                                                          const SourceLocation& at);
+
+/// A user's curve of quality over the kept share, at @p shares: columns share and quality, in growing order
+/// of share; a straight line between neighbours.
+/// @throws InputError for a file that cannot be read or is not in order; at @p at for a share beyond its ends
+[[nodiscard]] std::vector<double> quality_of_shares(const std::filesystem::path& file,
+                                                    const std::vector<double>& shares,
+                                                    const SourceLocation& at);
+
+/// A file that the scenario names, from the folder of the scenario's own file.
+[[nodiscard]] std::filesystem::path file_beside(const YamlDocument& document, const SourceLocation& at,
+                                                const std::string& name);
 
 }  // namespace lockstep

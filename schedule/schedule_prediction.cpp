@@ -41,6 +41,17 @@ int nodes_used(const ResolvedScenario& resolved) {
   return static_cast<int>(nodes.size());
 }
 
+/// Bytes of optimizer states that the fullest rank has more: those of parts that are trained again begin as
+/// zeros.
+double states_that_begin(const Job& before, const Job& after) {
+  const auto most = [](const Job& job) {
+    double bytes = 0;
+    for (const MemoryBreakdown& memory : job.memory) bytes = std::max(bytes, memory[MemoryUse::Optimizer]);
+    return bytes;
+  };
+  return std::max(0.0, most(after) - most(before));
+}
+
 /// Predicts a schedule phase by phase.
 class SchedulePredictor {
  public:
@@ -49,7 +60,7 @@ class SchedulePredictor {
         spec_{scheduled.scenario.schedule.value_or(ScheduleSpec{})},
         timelines_{timelines},
         configs_{configs},
-        cache_{configs} {}
+        cache_{configs, spec_.seeds} {}
 
   SchedulePrediction predict() {
     result_.name = scheduled_.scenario.name;
@@ -120,6 +131,8 @@ class SchedulePredictor {
     predicted.until = phase.until;
     predicted.widths = phase.widths;
     predicted.mask = phase.mask;
+    predicted.sparsity = phase.sparsity;
+    predicted.frozen = phase.frozen;
     predicted.figures = simulated.figures;
     predicted.unrounded = unrounded_step(phase);
     predicted.alike =
@@ -173,6 +186,9 @@ class SchedulePredictor {
     PredictedTransition between;
     between.work = transition_work(side(before), side(after), spec_.transition,
                                    std::max(structures_[number], structures_[number + 1]));
+    if (between.work.is_nothing()) {
+      between.work.filled = states_that_begin(before.resolved.job, after.resolved.job);
+    }
     if (after.resolved.scenario.workload->model->dlrm) {
       add_tables(before.resolved, after.resolved, spec_.transition, between.work);
     }
@@ -320,11 +336,9 @@ class SchedulePredictor {
 
 void add_quality(const YamlDocument& document, const std::string& name, std::vector<PredictedPhase>& phases) {
   const SourceLocation at = place_of(document.root(), "schedule.quality");
-  const auto folder =
-      document.covers(at.file) ? std::filesystem::path{at.file}.parent_path() : std::filesystem::path{};
   std::vector<std::string> names;
   for (const PredictedPhase& phase : phases) names.push_back(phase.name);
-  const std::vector<std::string> quality = quality_of_phases(folder / name, names, at);
+  const std::vector<std::string> quality = quality_of_phases(file_beside(document, at, name), names, at);
   for (std::size_t i = 0; i < phases.size(); ++i) phases[i].quality = quality[i];
 }
 

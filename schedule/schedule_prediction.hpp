@@ -24,6 +24,8 @@ struct PredictedPhase {
   std::size_t alike = 0;  ///< the first phase that is the same, by number; its own where it is the first
   std::vector<KeptWidth> widths;
   std::optional<MaskSpec> mask;
+  std::optional<SparsitySpec> sparsity;
+  std::vector<std::string> frozen;
   StepFigures figures;
   PhaseTime time;
   std::optional<std::string> quality;  ///< the user's word

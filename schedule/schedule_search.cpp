@@ -9,6 +9,7 @@
 
 #include "base/parse_units.hpp"
 #include "base/suggest.hpp"
+#include "schedule/quality_curve.hpp"
 #include "schedule/schedule_prediction.hpp"
 
 namespace lockstep {
@@ -87,9 +88,13 @@ void read_bound(const std::string& clause, SearchRequest& request) {
     request.least_flops_saved = bound;
   } else if (what == "saved_flops" && relation == "<=") {
     request.most_flops_saved = bound;
+  } else if (what == "quality" && relation == ">=") {
+    request.least_quality = bound;
   } else {
     refuse(clause,
-           "clauses are GROUP in A..B, phases <= N, every P %, saved_flops >= P % (or <=), full >= P %");
+           "clauses are GROUP in A..B, phases <= N, every P %, saved_flops >= P % (or <=), quality >= Q, "
+           "full >= "
+           "P %");
   }
 }
 
@@ -134,6 +139,23 @@ struct AllPairs {
   }
 };
 
+/// The user's quality of each share; 0 where it is not bounded.
+std::vector<double> qualities(const YamlDocument& document, const ScheduledScenario& scheduled,
+                              const SearchRequest& request, const std::vector<double>& shares) {
+  if (!request.least_quality) {
+    return std::vector<double>(shares.size());
+  }
+  const std::optional<std::string>& file = scheduled.scenario.schedule->quality_by_share;
+  if (!file) {
+    throw std::invalid_argument{
+        "--search: 'quality >= Q' bounds your own curve: say schedule: { quality_by_share: curve.csv }, with "
+        "the "
+        "columns share and quality"};
+  }
+  const SourceLocation at = place_of(document.root(), "schedule.quality_by_share");
+  return quality_of_shares(file_beside(document, at, *file), shares, at);
+}
+
 /// Times of all widths and transitions.
 WidthSearchTask task_of(YamlDocument document, const ConfigPath& configs, const SearchRequest& request,
                         const Timelines& timelines) {
@@ -149,14 +171,16 @@ WidthSearchTask task_of(YamlDocument document, const ConfigPath& configs, const 
   document.set("schedule.allow_small_end", "true");
   document.set("schedule.quality", "~");
   document.set("campaign", "~");
-  const SchedulePrediction all =
-      predict_schedule(scheduled_scenario(document, configs), configs, document, timelines);
+  const ScheduledScenario scheduled = scheduled_scenario(document, configs);
+  const std::vector<double> quality = qualities(document, scheduled, request, shares);
+  const SchedulePrediction all = predict_schedule(scheduled, configs, document, timelines);
   WidthSearchTask task;
   task.widths.resize(shares.size());
   task.transitions.assign(shares.size(), std::vector<double>(shares.size()));
   for (std::size_t i = 0; i < pairs.widths.size(); ++i) {
     const std::size_t width = pairs.widths[i];
-    task.widths[width] = {shares[width], all.phases[i].figures.step, all.phases[i].figures.flops};
+    task.widths[width] = {shares[width], all.phases[i].figures.step, all.phases[i].figures.flops,
+                          quality[width]};
     if (i + 1 < pairs.widths.size()) {
       task.transitions[width][pairs.widths[i + 1]] = all.transitions[i].seconds;
     }
@@ -227,13 +251,15 @@ SearchedSchedule search_schedule(YamlDocument document, const ConfigPath& config
   searched.task.most_phases = request.phases;
   searched.task.least_flops_saved = request.least_flops_saved;
   searched.task.most_flops_saved = request.most_flops_saved;
+  searched.task.least_quality = request.least_quality;
   searched.task.least_full_slots = static_cast<std::size_t>(
       std::ceil(request.full * static_cast<double>(searched.task.slots) - kRounding));
   const auto found = fastest_schedule(searched.task);
   if (!found) {
     throw std::invalid_argument{
-        "--search: no schedule keeps these bounds: save fewer FLOPs, allow narrower widths, or less time at "
-        "full size"};
+        "--search: no schedule keeps these bounds: save fewer FLOPs, allow narrower widths, less time at "
+        "full "
+        "size, or a lower quality"};
   }
   searched.found = *found;
   searched.phases = phases_text(request, searched.task, *found);

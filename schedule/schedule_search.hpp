@@ -19,7 +19,8 @@ struct SearchRequest {
   std::size_t phases = 4;
   double every = 0.05;  ///< of the training: where phases may begin
   std::optional<double> least_flops_saved, most_flops_saved;
-  double full = 0;  ///< least share of the training at full size
+  std::optional<double> least_quality;  ///< of the mean over steps, by the user's curve
+  double full = 0;                      ///< least share of the training at full size
 
   /// @throws std::invalid_argument naming the clause that is wrong, with one that is right
   static SearchRequest parse(const std::string& text);

@@ -38,7 +38,8 @@ StepPart part_of_collective(const std::string& name) {
 
 /// Part that a kernel counts to; @p family is that of its model (ops/kernels/).
 StepPart part_of_kernel(const std::string& family) {
-  if (family == "gemm" || family == "convolution" || family == "flash attention") {
+  // Workloads write no work of a given duration; sparse products are (zeros.hpp).
+  if (family == "gemm" || family == "convolution" || family == "flash attention" || family == "timed") {
     return StepPart::Products;
   }
   return family == "embedding bags" || family == "embedding cache" || family == "index select"

@@ -73,7 +73,7 @@ struct TransitionWork {
 ///
 ///   score      weights that differ, where they get fewer; with second_moment half of the optimizer's bytes
 ///   gather     what both models have of them: weight, and the optimizer's bytes unless reset
-///   fill       what the new model has more; the optimizer's bytes where reset
+///   fill       what the new model has more; the optimizer's bytes where reset, and of parts trained again
 ///   share      zero3: states of what differs (a flat parameter a layer); zero1 and zero2: all optimizer
 ///              states, whose shares of the flat buffer begin elsewhere; all states where the plan differs
 ///   broadcast  weights of what differs, if agreement says so and no zero3 shares them

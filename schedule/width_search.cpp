@@ -14,6 +14,7 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 struct Beginning {
   double seconds = 0;
   double flops = 0;
+  double quality = 0;          ///< summed over slots
   std::size_t width = 0;       ///< of its last slot
   std::size_t before = kNone;  ///< the beginning that is a slot shorter
 };
@@ -54,7 +55,7 @@ class WidthSearch {
     const Beginning& old = before == kNone ? Beginning{} : known_[before];
     const WidthChoice& choice = task_.widths[width];
     return {old.seconds + transition + task_.steps_of_slot * choice.step,
-            old.flops + task_.steps_of_slot * choice.flops, width, before};
+            old.flops + task_.steps_of_slot * choice.flops, old.quality + choice.quality, width, before};
   }
 
   void go_on(const State& state, std::size_t before, std::map<State, std::vector<std::size_t>>& next) {
@@ -72,7 +73,8 @@ class WidthSearch {
   /// Whether nothing that follows lets @p b be better than @p a.
   [[nodiscard]] bool beats(const Beginning& a, const Beginning& b) const {
     const bool in_flops = task_.most_flops_saved ? a.flops >= b.flops : a.flops <= b.flops;
-    return a.seconds <= b.seconds && (in_flops || !is_bounded());
+    return a.seconds <= b.seconds && (in_flops || !is_bounded()) &&
+           (a.quality >= b.quality || !task_.least_quality);
   }
   [[nodiscard]] bool is_bounded() const { return task_.least_flops_saved || task_.most_flops_saved; }
 
@@ -91,11 +93,16 @@ class WidthSearch {
     return dense > 0 ? 1 - whole.flops / dense : 0;
   }
 
+  [[nodiscard]] double mean_quality(const Beginning& whole) const {
+    return whole.quality / static_cast<double>(task_.slots);
+  }
+
   [[nodiscard]] bool is_allowed(const State& state, const Beginning& whole) const {
     constexpr double kRounding = 1e-12;
     return std::get<0>(state) == full_ && std::get<2>(state) >= task_.least_full_slots &&
            (!task_.least_flops_saved || saved(whole) >= *task_.least_flops_saved - kRounding) &&
-           (!task_.most_flops_saved || saved(whole) <= *task_.most_flops_saved + kRounding);
+           (!task_.most_flops_saved || saved(whole) <= *task_.most_flops_saved + kRounding) &&
+           (!task_.least_quality || mean_quality(whole) >= *task_.least_quality - kRounding);
   }
 
   [[nodiscard]] std::optional<FoundSchedule> best_of(
@@ -111,7 +118,7 @@ class WidthSearch {
     if (best == kNone) {
       return std::nullopt;
     }
-    FoundSchedule found{{}, known_[best].seconds, saved(known_[best])};
+    FoundSchedule found{{}, known_[best].seconds, saved(known_[best]), mean_quality(known_[best])};
     for (std::size_t one = best; one != kNone; one = known_[one].before) {
       found.width_of_slot.push_back(known_[one].width);
     }

@@ -86,11 +86,11 @@ class TimelineFiles {
   std::size_t count_ = 0;
 };
 
-/// Phases that are alike have one file; a mask is no key of a scenario.
+/// Phases that are alike have one file; zeros of weights are no key of a scenario.
 void write_phases(const SchedulePrediction& prediction, const std::filesystem::path& folder) {
   for (std::size_t i = 0; i < prediction.phases.size(); ++i) {
     const PredictedPhase& phase = prediction.phases[i];
-    if (!phase.scenario.empty() && !phase.mask) {
+    if (!phase.scenario.empty() && !phase.mask && !phase.sparsity) {
       write_whole_file(folder / fmt::format("phase_{}.yaml", i + 1), phase.scenario);
     }
   }

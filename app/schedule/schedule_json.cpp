@@ -43,9 +43,15 @@ Json phase_json(const PredictedPhase& phase) {
             {"seconds", phase.time.seconds()}};
   json["alike_phase"] = phase.alike + 1;
   for (const KeptWidth& width : phase.widths) {
-    json["keep"][name_of(width.group)] = {{"share", width.asked}, {"full", width.full}, {"kept", width.kept}};
+    const Json kept{{"share", width.asked}, {"full", width.full}, {"kept", width.kept}};
+    (width.table ? json["tables"][fmt::format("{}", *width.table)] : json["keep"][name_of(width.group)]) =
+        kept;
   }
   if (phase.unrounded) json["unrounded_step_time_s"] = *phase.unrounded;
+  if (!phase.frozen.empty()) json["frozen"] = phase.frozen;
+  if (phase.sparsity) {
+    json["sparsity"] = {{"kind", name_of(phase.sparsity->kind)}, {"backward", phase.sparsity->backward}};
+  }
   if (phase.mask) json["zeros_without_structure"] = phase.mask->zeros;
   if (phase.quality) json["quality_as_given"] = *phase.quality;
   json.update(figures_json(phase.figures));

@@ -17,7 +17,20 @@ constexpr double kNothing = 0.0005;    // of the dense training: rounds to 0.0 %
 std::string kept_text(const PredictedPhase& phase) {
   std::vector<std::string> parts;
   for (const KeptWidth& width : phase.widths) {
-    parts.push_back(fmt::format("{} {:.3g}", name_of(width.group), width.asked));
+    if (!width.table) {
+      parts.push_back(fmt::format("{} {:.3g}", name_of(width.group), width.asked));
+    }
+  }
+  const auto tables =
+      std::ranges::count_if(phase.widths, [](const KeptWidth& of) { return of.table.has_value(); });
+  if (tables > 0) {
+    parts.push_back(fmt::format("less of {}", plural(static_cast<std::size_t>(tables), "table")));
+  }
+  if (phase.sparsity) {
+    parts.push_back(fmt::format("sparse {}", name_of(phase.sparsity->kind)));
+  }
+  if (!phase.frozen.empty()) {
+    parts.push_back(fmt::format("frozen: {}", fmt::join(phase.frozen, ", ")));
   }
   if (phase.mask) {
     parts.push_back(fmt::format("{:.3g} % zeros", 100 * phase.mask->zeros));
@@ -78,12 +91,20 @@ std::string width_lines(const SchedulePrediction& prediction) {
       continue;
     }
     for (const KeptWidth& width : phase.widths) {
-      text += fmt::format("    {}: {} {} -> {}\n", phase.name, name_of(width.group), width.full, width.kept);
+      const std::string what =
+          width.table ? fmt::format("table {}", *width.table) : std::string{name_of(width.group)};
+      text += fmt::format("    {}: {} {} -> {}\n", phase.name, what, width.full, width.kept);
     }
     if (phase.unrounded && *phase.unrounded > kWorthAHint * phase.figures.step) {
       text += fmt::format("    {}: without rounding a step takes {}, {:.0f} % longer\n", phase.name,
                           to_string(Seconds{*phase.unrounded}),
                           100 * (*phase.unrounded / phase.figures.step - 1));
+    }
+    if (phase.sparsity) {
+      text += fmt::format(
+          "    {}: linear layers multiply 2:4 sparse weights {}; they are compressed anew "
+          "behind each update\n",
+          phase.name, phase.sparsity->backward ? "in both directions" : "forward alone");
     }
     if (phase.mask) {
       text += fmt::format(
@@ -186,7 +207,7 @@ std::string saving_lines(const SchedulePrediction& prediction) {
   text += fmt::format("time saved   {:.2f} %  (+- {:.2f} points: errors that phases share cancel)\n",
                       100 * time, 100 * prediction.time_saved_band);
   text += fmt::format("FLOPs saved  {:.2f} %{}\n", rounded(flops), became_text(time, flops));
-  text += fmt::format("at most      {:.2f} % if products alone got shorter, by their FLOPs (Amdahl)\n",
+  text += fmt::format("Amdahl       {:.2f} % if matrix products alone got shorter, by their FLOPs\n",
                       rounded(prediction.amdahl));
   if (prediction.saved_6nd) {
     text += fmt::format("6 N D        {:.2f} % saved, as papers count it (a speed-up of {:.1f} %)\n",
@@ -267,8 +288,12 @@ std::string search_text(const SearchedSchedule& searched) {
     text += fmt::format("    {:<8.4g}{:>12}  {:>6.3f} of the FLOPs\n", width.share,
                         to_string(Seconds{width.step}), width.flops / searched.task.widths.back().flops);
   }
-  return text + fmt::format("found: {}, {:.2f} % of the FLOPs saved\n  phases: {}\n\n",
-                            long_time(searched.found.seconds), 100 * searched.found.flops_saved,
+  const std::string quality =
+      searched.task.least_quality
+          ? fmt::format(", quality {:.4g} by your curve, mean over steps", searched.found.quality)
+          : "";
+  return text + fmt::format("found: {}, {:.2f} % of the FLOPs saved{}\n  phases: {}\n\n",
+                            long_time(searched.found.seconds), 100 * searched.found.flops_saved, quality,
                             searched.phases);
 }
 

@@ -9,7 +9,7 @@ std::string TimedModel::name() const {
 }
 
 Prediction TimedModel::predict(const KernelCall& call, const GpuSpec& /*gpu*/) const {
-  if (call.name.ends_with(kDerivedMark)) {
+  if (call.name.ends_with(kDerivedMark) || call.name.ends_with(kGuessedMark)) {
     return {.duration = std::get<Timed>(call.work).duration,
             .band = half_width(Evidence{}),
             .provenance = Provenance::Guessed};

@@ -44,7 +44,9 @@ class CnnStep {
         setup_{setup},
         type_{storage_type(setup.precision)},
         blocks_{std::move(blocks)},
-        parameters_{cnn_parameters(spec)},
+        parameters_{cnn_parameters(spec, setup.frozen)},
+        lowest_{
+            setup.frozen.lowest_reached(ModelPart::Blocks, static_cast<std::int64_t>(blocks_.size()), false)},
         features_{blocks_.back().output},
         head_{.rows = features_.batch, .in = features_.channels, .out = spec.classes},
         loss_{.batch = features_.batch, .sequence = 1, .classes = spec.classes, .shifted = false},
@@ -142,16 +144,25 @@ class CnnStep {
         scale_loss_backward(step_);
       }
       cross_entropy_backward(step_, loss_);
-      linear_backward(step_, head_, gradients, true);
-      if (spec_.dropout > 0) {
-        dropout_backward(step_, features_.batch * features_.channels, type_);
-      }
-      step_.op("MeanBackward1", {kernels::elementwise("div", features_.elements(), type_, {})});
-      for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-        block_backward(*block, gradients, std::next(block) != blocks_.rend());
+      const auto count = static_cast<std::int64_t>(blocks_.size());
+      gradients.train(!setup_.frozen.has(ModelPart::Head));
+      linear_backward(step_, head_, gradients, lowest_ < count);
+      if (lowest_ < count) {
+        blocks_backward(gradients);
       }
       buckets.finish();
     });
+  }
+
+  void blocks_backward(GradientSink& gradients) {
+    if (spec_.dropout > 0) {
+      dropout_backward(step_, features_.batch * features_.channels, type_);
+    }
+    step_.op("MeanBackward1", {kernels::elementwise("div", features_.elements(), type_, {})});
+    for (auto block = static_cast<std::int64_t>(blocks_.size()); block-- > lowest_;) {
+      gradients.train(!setup_.frozen.has(ModelPart::Blocks, block));
+      block_backward(blocks_[static_cast<std::size_t>(block)], gradients, block > lowest_);
+    }
   }
 
   /// @param input_gradient whether anything before the block learns
@@ -179,7 +190,8 @@ class CnnStep {
   const TrainingSetup& setup_;
   DataType type_;  // of activations
   std::vector<ShapedBlock> blocks_;
-  std::vector<std::int64_t> parameters_;
+  std::vector<std::int64_t> parameters_;  // trained ones
+  std::int64_t lowest_;                   // block that backward comes to last; as many as blocks: none
   ImageShape features_;
   LinearShape head_;
   CrossEntropyShape loss_;
@@ -195,8 +207,7 @@ Job cnn_job(const CnnSpec& spec, const TrainingSetup& setup) {
   StepWriter step{setup.host, setup.gpus.size(), setup.framework, setup.precision};
   CnnStep{step, spec, setup, blocks}.write();
   Job job = std::move(step).finish(setup.gpus);
-  job.memory = {
-      cnn_memory(spec, blocks, setup.gpus.size(), storage_type(setup.precision), setup.optimizer.states())};
+  job.memory = {cnn_memory(spec, blocks, setup)};
   for (auto& rank : job.ranks) rank.memory = 0;
   return job;
 }

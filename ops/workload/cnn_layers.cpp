@@ -122,10 +122,12 @@ std::vector<ShapedBlock> cnn_layers(const CnnSpec& cnn, std::int64_t batch) {
   return blocks;
 }
 
-std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn) {
+std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn, const FrozenParts& frozen) {
   std::vector<std::int64_t> parameters;
   const std::vector<ShapedBlock> blocks = cnn_layers(cnn, 1);
+  std::int64_t number = 0;
   for (const ShapedBlock& block : blocks) {
+    if (frozen.has(ModelPart::Blocks, number++)) continue;
     for (const std::vector<ShapedLayer>& branch : block.branches) {
       for (const ShapedLayer& layer : branch) {
         if (layer.layer.kind != CnnLayer::Kind::Convolution) continue;
@@ -136,7 +138,9 @@ std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn) {
       }
     }
   }
-  parameters.insert(parameters.end(), {blocks.back().output.channels * cnn.classes, cnn.classes});
+  if (!frozen.has(ModelPart::Head)) {
+    parameters.insert(parameters.end(), {blocks.back().output.channels * cnn.classes, cnn.classes});
+  }
   return parameters;
 }
 

@@ -9,6 +9,7 @@
 
 #include "ops/kernel.hpp"
 #include "ops/workload/cnn_spec.hpp"
+#include "ops/workload/frozen_parts.hpp"
 #include "ops/workload/module_buffers.hpp"
 
 namespace lockstep {
@@ -48,8 +49,8 @@ struct ShapedBlock {
 [[nodiscard]] std::vector<ShapedBlock> cnn_layers(const CnnSpec& cnn, std::int64_t batch);
 
 /// Elements of each parameter in the order of the modules: filters, gain and bias of batch norm; at last the
-/// linear layer's weight and bias.
-[[nodiscard]] std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn);
+/// linear layer's weight and bias. Those of frozen parts are left out.
+[[nodiscard]] std::vector<std::int64_t> cnn_parameters(const CnnSpec& cnn, const FrozenParts& frozen = {});
 
 /// The buffers of batch norms: averages of mean and variance, and how many batches they are of.
 [[nodiscard]] std::vector<ModuleBuffers> cnn_buffers(std::span<const ShapedBlock> blocks);

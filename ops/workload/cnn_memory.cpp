@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "ops/workload/precision.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -48,14 +50,18 @@ class Peak {
 
 }  // namespace
 
-MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks, std::size_t ranks,
-                           DataType activations_in, int states) {
-  const double element = size_of(activations_in) / Bytes{1};
-  const std::vector<std::int64_t> sizes = cnn_parameters(spec);
-  const double parameters =
-      kFloat * static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}));
+MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks,
+                           const TrainingSetup& setup) {
+  const double element = size_of(storage_type(setup.precision)) / Bytes{1};
+  const auto bytes_of = [](const std::vector<std::int64_t>& sizes) {
+    return kFloat * static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}));
+  };
+  const double parameters = bytes_of(cnn_parameters(spec)),
+               trained = bytes_of(cnn_parameters(spec, setup.frozen));
+  const std::int64_t lowest =
+      setup.frozen.lowest_reached(ModelPart::Blocks, static_cast<std::int64_t>(blocks.size()), false);
   Peak peak{kFloat * static_cast<double>(blocks.front().input.elements())};
-  for (const ShapedBlock& block : blocks) {
+  for (const ShapedBlock& block : blocks.subspan(static_cast<std::size_t>(lowest))) {
     for (const std::vector<ShapedLayer>& branch : block.branches) {
       for (const ShapedLayer& layer : branch) {
         peak.pass(kept(layer, block.join == Join::Add, element),
@@ -69,11 +75,11 @@ MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blo
   }
   MemoryBreakdown memory;
   memory[MemoryUse::Parameters] = parameters;
-  memory[MemoryUse::Gradients] = parameters;
-  memory[MemoryUse::Optimizer] = states * parameters;
+  memory[MemoryUse::Gradients] = trained;
+  memory[MemoryUse::Optimizer] = setup.optimizer.states() * trained;
   memory[MemoryUse::Activations] = peak.activations();
   memory[MemoryUse::Workspace] = peak.workspace() + (element < kFloat ? parameters / kFloat * element : 0);
-  memory[MemoryUse::Communication] = ranks > 1 ? parameters : 0;
+  memory[MemoryUse::Communication] = setup.gpus.size() > 1 ? trained : 0;
   return memory;
 }
 

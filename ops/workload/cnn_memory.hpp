@@ -4,6 +4,7 @@
 
 #include "ops/memory.hpp"
 #include "ops/workload/cnn_layers.hpp"
+#include "ops/workload/training_setup.hpp"
 
 namespace lockstep {
 
@@ -23,10 +24,9 @@ namespace lockstep {
 ///
 /// *Assumes*: parameters and gradients in FP32; ReLU in place; a bounded workspace of cuDNN (the largest of
 /// the transforms is not followed). *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml.
+/// Frozen parts have parameters alone; blocks that backward does not come to keep no activations.
 /// @param blocks for the rank's share of the batch
-/// @param activations type of layers' outputs
-/// @param states tensors of the parameters' size that the optimizer keeps
 [[nodiscard]] MemoryBreakdown cnn_memory(const CnnSpec& spec, std::span<const ShapedBlock> blocks,
-                                         std::size_t ranks, DataType activations, int states);
+                                         const TrainingSetup& setup);
 
 }  // namespace lockstep

@@ -61,7 +61,7 @@ void TransformerStep::compiled_backward(GradientSink& gradients) {
   }
   free(MemoryUse::Parameters, memory_.cast_weights_of_head());
   free(MemoryUse::Activations, memory_.kept_by_head());
-  allocate_gradients(all_parameters() - parameters_of_blocks());
+  allocate_gradients(trained_parameters() - parameters_of_blocks());
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
     {
       const ModuleRange module{step_, fmt::format("layer {}", layer)};

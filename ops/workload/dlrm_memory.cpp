@@ -26,12 +26,15 @@ class Counting {
  public:
   Counting(const DlrmMemoryShape& shape, std::size_t rank) : shape_{shape}, rank_{rank} {
     const std::int64_t top = elements_of(shape.top) + elements_of(shape.cross);
-    mlp_elements_ = top + (shape.has_dense ? elements_of(shape.bottom) : 0);
-    shared_elements_ = shape.hybrid ? top : mlp_elements_;
+    const std::int64_t bottom = shape.has_dense ? elements_of(shape.bottom) : 0;
+    const std::int64_t trained_top = shape.trains_top ? top : elements_of(shape.cross);
+    mlp_elements_ = top + bottom;
+    trained_elements_ = trained_top + (shape.trains_bottom ? bottom : 0);
+    shared_elements_ = shape.hybrid ? trained_top : trained_elements_;
     for (const EmbeddingBagShape& bags : shape.bags) {
-      replicated_elements_ += bags.dense ? bags.weights(rank) : 0;
+      replicated_elements_ += bags.dense && shape.trains_tables ? bags.weights(rank) : 0;
       table_elements_ += bags.weights_on_gpu(rank);
-      sharded_rows_ += bags.dense ? 0 : bags.rows(rank);
+      sharded_rows_ += bags.dense || !shape.trains_tables ? 0 : bags.rows(rank);
       const EmbeddingBagShape::Cache cache = bags.cache(rank);
       caches_ += floats(cache.places * cache.width) + kCachedRow * static_cast<double>(cache.rows) +
                  kCachePlace * static_cast<double>(cache.places);
@@ -51,18 +54,18 @@ class Counting {
   using Use = MemoryUse;
 
   void permanent() {
-    const std::int64_t elements = mlp_elements_ + table_elements_;
-    memory_.allocate(Use::Parameters, floats(elements) + caches_);
+    memory_.allocate(Use::Parameters, floats(mlp_elements_ + table_elements_) + caches_);
     if (shape_.optimizer == DlrmOptimizer::Adagrad) {
-      memory_.allocate(Use::Optimizer, floats(elements));
+      memory_.allocate(Use::Optimizer,
+                       floats(trained_elements_ + (shape_.trains_tables ? table_elements_ : 0)));
     } else if (shape_.optimizer == DlrmOptimizer::RowWiseAdagrad) {
-      memory_.allocate(Use::Optimizer, floats(mlp_elements_ + replicated_elements_ + sharded_rows_));
+      memory_.allocate(Use::Optimizer, floats(trained_elements_ + replicated_elements_ + sharded_rows_));
     }
     if (shape_.ranks > 1) {
       memory_.allocate(Use::Communication, floats(shared_elements_ + replicated_elements_));  // buckets
     }
     if (keeps_gradients()) {
-      memory_.allocate(Use::Gradients, floats(mlp_elements_ + replicated_elements_));
+      memory_.allocate(Use::Gradients, floats(trained_elements_ + replicated_elements_));
     }
   }
 
@@ -95,7 +98,7 @@ class Counting {
       memory_.allocate(Use::Communication, received());
     }
     if (shape_.has_dense) {
-      mlp_forward(shape_.bottom);
+      mlp_forward(shape_.bottom, shape_.trains_bottom ? Use::Activations : Use::Workspace);
     }
     for (const EmbeddingBagShape& bags : shape_.bags) {  // sent: what was received is in its place
       if (shape_.ranks > 1 && !bags.dense) {
@@ -103,7 +106,7 @@ class Counting {
       }
     }
     interaction_forward();
-    mlp_forward(shape_.top);
+    mlp_forward(shape_.top, Use::Activations);
   }
 
   /// Pooled rows of a sharded table are a send buffer; what stays on the rank is an input of the interaction.
@@ -123,12 +126,13 @@ class Counting {
     return features(rows() * width);
   }
 
-  void mlp_forward(const MlpShape& mlp) {
+  /// @param kept of outputs: activations, or the workspace of one that backward does not come to
+  void mlp_forward(const MlpShape& mlp, Use kept) {
     for (std::size_t layer = 1; layer < mlp.widths.size(); ++layer) {
       const Bytes output = values(mlp.rows * mlp.widths[layer]);
       memory_.allocate(Use::Workspace, output);  // of the product
-      memory_.allocate(Use::Activations, output);
-      memory_.release(Use::Workspace, output);
+      memory_.allocate(kept, output);
+      memory_.release(Use::Workspace, kept == Use::Workspace ? 2 * output : output);
     }
   }
 
@@ -161,11 +165,15 @@ class Counting {
   void backward() {
     gradient_ = values(rows() * shape_.top.widths.back());
     memory_.allocate(Use::Workspace, gradient_);
-    mlp_backward(shape_.top, true);
+    const bool goes_on = shape_.trains_bottom || shape_.trains_tables;
+    mlp_backward(shape_.top, goes_on, shape_.trains_top);
+    if (!goes_on) {
+      return;
+    }
     interaction_backward();
     const Bytes dense = shape_.hybrid ? Bytes{0} : features(rows() * shape_.interaction.dense_width);
     const Bytes sparse = gradient_ - dense;  // of the pooled rows
-    if (shape_.ranks > 1) {
+    if (shape_.ranks > 1 && shape_.trains_tables) {
       send_gradients();
     }
     gradient_ = dense;
@@ -174,8 +182,8 @@ class Counting {
       memory_.allocate(Use::Workspace, gradient_);
     }
     const auto bottom = [&] {
-      if (shape_.has_dense) {
-        mlp_backward(shape_.bottom, false);
+      if (shape_.has_dense && shape_.trains_bottom) {
+        mlp_backward(shape_.bottom, false, true);
       }
       memory_.release(Use::Workspace, gradient_);
     };
@@ -200,7 +208,7 @@ class Counting {
   }
 
   /// Goes from the gradient of the last output to that of the input, which replaces it in gradient_.
-  void mlp_backward(const MlpShape& mlp, bool input_gradient) {
+  void mlp_backward(const MlpShape& mlp, bool input_gradient, bool trains) {
     for (std::size_t layer = mlp.widths.size() - 1; layer > 0; --layer) {
       const Bytes output = values(mlp.rows * mlp.widths[layer]);
       memory_.allocate(Use::Workspace, output);  // before the activation function
@@ -210,8 +218,10 @@ class Counting {
       const bool onward = layer > 1 || input_gradient;
       const Bytes input = values(onward ? mlp.rows * mlp.widths[layer - 1] : 0);
       memory_.allocate(Use::Workspace, input);
-      accumulate(mlp.widths[layer]);
-      accumulate(mlp.widths[layer] * mlp.widths[layer - 1]);
+      if (trains) {
+        accumulate(mlp.widths[layer]);
+        accumulate(mlp.widths[layer] * mlp.widths[layer - 1]);
+      }
       memory_.release(Use::Workspace, gradient_);
       gradient_ = input;
     }
@@ -264,6 +274,9 @@ class Counting {
   }
 
   void tables_backward() {
+    if (!shape_.trains_tables) {
+      return;
+    }
     for (std::size_t group = shape_.bags.size(); group-- > 0;) {
       const EmbeddingBagShape& bags = shape_.bags[group];
       const Bytes sorted{bags.kernels == EmbeddingKernels::Fbgemm
@@ -298,7 +311,7 @@ class Counting {
   void update() {
     memory_.release(Use::Gradients, sparse_gradients_);
     if (dense_optimizer(shape_.optimizer) == Optimizer::Adagrad) {
-      memory_.allocate(Use::Workspace, floats(mlp_elements_ + replicated_elements_));
+      memory_.allocate(Use::Workspace, floats(trained_elements_ + replicated_elements_));
     }
   }
 
@@ -326,8 +339,9 @@ class Counting {
 
   const DlrmMemoryShape& shape_;
   std::size_t rank_;
-  std::int64_t mlp_elements_ = 0;     // of this rank
-  std::int64_t shared_elements_ = 0;  // of them: of all ranks
+  std::int64_t mlp_elements_ = 0;      // of this rank
+  std::int64_t trained_elements_ = 0;  // of them: not frozen
+  std::int64_t shared_elements_ = 0;   // of these: of all ranks
   std::int64_t replicated_elements_ = 0;
   std::int64_t table_elements_ = 0;
   std::int64_t sharded_rows_ = 0;

@@ -22,7 +22,8 @@ struct DlrmMemoryShape {
   DataType features = DataType::FP32;       ///< that the interaction takes
   DataType activations = DataType::FP32;    ///< of the MLPs
   bool has_dense = true;                    ///< the bottom MLP is computed here
-  bool hybrid = false;                      ///< its output comes with the exchanged rows
+  bool trains_bottom = true, trains_top = true, trains_tables = true;
+  bool hybrid = false;  ///< its output comes with the exchanged rows
   DlrmOptimizer optimizer = DlrmOptimizer::Sgd;
   FrameworkSpec framework;
   std::size_t ranks = 1;
@@ -45,6 +46,7 @@ struct DlrmMemoryShape {
 ///                interaction, gradients on their way back, sorted lookups of the tables' backward
 ///   communication  pooled rows and gradients that are exchanged, buckets of DistributedDataParallel
 ///
+/// Frozen parts have neither gradients nor optimizer states, and a frozen bottom MLP keeps no activations.
 /// With 16 bits, weights and their gradients, tables and what they look up stay FP32; 16-bit copies of the
 /// MLPs' weights live as long as the step (autocast's cache).
 ///

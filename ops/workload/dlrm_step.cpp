@@ -37,16 +37,18 @@ DlrmStep::DlrmStep(StepWriter& step, const DlrmSpec& spec, const TrainingSetup& 
              .type = feature_type()} {
   top_.widths.insert(top_.widths.end(), spec.top_mlp.begin(), spec.top_mlp.end());
   shared_parameters_ = parameters_of(cross_);
-  const std::vector<std::int64_t> top = parameters_of(top_);
+  const std::vector<std::int64_t> top =
+      trains(ModelPart::TopMlp) ? parameters_of(top_) : std::vector<std::int64_t>{};
   shared_parameters_.insert(shared_parameters_.end(), top.begin(), top.end());
   const std::vector<std::int64_t> bottom =
-      part_.bottom ? parameters_of(bottom_) : std::vector<std::int64_t>{};
+      part_.bottom && trains(ModelPart::BottomMlp) ? parameters_of(bottom_) : std::vector<std::int64_t>{};
   parameters_ = bottom;
   parameters_.insert(parameters_.end(), shared_parameters_.begin(), shared_parameters_.end());
   if (!is_hybrid()) {
     shared_parameters_ = parameters_;
   }
-  const std::vector<std::int64_t> tables_too = embeddings_.dense_parameters();
+  const std::vector<std::int64_t> tables_too =
+      trains(ModelPart::Embedding) ? embeddings_.dense_parameters() : std::vector<std::int64_t>{};
   parameters_.insert(parameters_.end(), tables_too.begin(), tables_too.end());
 }
 
@@ -141,7 +143,9 @@ void DlrmStep::loss() {
 
 void DlrmStep::backward() {
   const ModuleRange phase{step_, "backward"};
-  zero_gradients(step_, optimizer(), parameters_);
+  if (!parameters_.empty()) {
+    zero_gradients(step_, optimizer(), parameters_);
+  }
   step_.op("aten::ones_like", {kernels::fill(1, DataType::FP32)});
   GradientBuckets buckets{step_, setup_.parallelism.buckets(), shared_parameters_.size()};
   GradientSink gradients{step_, &buckets, step_.framework().zero_gradients};
@@ -155,39 +159,56 @@ void DlrmStep::backward() {
       step_.op("ToCopyBackward0",
                {kernels::cast(local_batch_, DataType::FP32, product_type(setup_.precision))});
     }
-    mlp_backward(step_, top_, gradients, true);
-    cross_backward(step_, cross_, gradients);
-    interaction_backward(step_, interaction_);
-    if (is_hybrid()) {
-      embeddings_.send_gradients();
-      embeddings_.backward();
-      GradientSink own{step_, nullptr, step_.framework().zero_gradients};
-      backward_bottom(own);
-    } else if (is_distributed()) {  // the nodes created last run first: the exchange was awaited after the
-                                    // bottom MLP
-      embeddings_.send_gradients();
-      backward_bottom(gradients);
-      embeddings_.backward();
-    } else {
-      embeddings_.backward();
-      backward_bottom(gradients);
+    gradients.train(trains(ModelPart::TopMlp));
+    mlp_backward(step_, top_, gradients, trains_below_top());
+    gradients.train(true);
+    if (trains_below_top()) {
+      backward_below_top(gradients);
     }
     buckets.finish();
-    embeddings_.finish_backward();
+    if (trains(ModelPart::Embedding)) {
+      embeddings_.finish_backward();
+    }
   });
 }
 
+void DlrmStep::backward_below_top(GradientSink& gradients) {
+  cross_backward(step_, cross_, gradients);
+  interaction_backward(step_, interaction_);
+  const bool sends = is_distributed() && trains(ModelPart::Embedding);
+  if (sends) {
+    embeddings_.send_gradients();
+  }
+  if (is_hybrid()) {
+    backward_tables();
+    GradientSink own{step_, nullptr, step_.framework().zero_gradients};
+    backward_bottom(own);
+  } else if (is_distributed()) {  // the nodes created last run first: the exchange was awaited after the
+                                  // bottom MLP
+    backward_bottom(gradients);
+    backward_tables();
+  } else {
+    backward_tables();
+    backward_bottom(gradients);
+  }
+}
+
+void DlrmStep::backward_tables() {
+  if (trains(ModelPart::Embedding)) {
+    embeddings_.backward();
+  }
+}
+
 void DlrmStep::backward_bottom(GradientSink& gradients) {
-  if (part_.bottom) {
+  if (part_.bottom && trains(ModelPart::BottomMlp)) {
     mlp_backward(step_, bottom_, gradients, false);
   }
 }
 
-void DlrmStep::update() {
-  const ModuleRange phase{step_, "optimizer"};
-  if (scales_loss()) {
-    unscale_gradients(step_, parameters_);
-    embeddings_.unscale();
+/// Where tables alone are trained there is nothing to update.
+void DlrmStep::update_dense() {
+  if (parameters_.empty()) {
+    return;
   }
   if (spec_.embedding_kernels == EmbeddingKernels::EmbeddingBag &&
       spec_.sparse_gradients) {  // foreach has none
@@ -195,7 +216,20 @@ void DlrmStep::update() {
   } else {
     optimizer_step(step_, {.kind = optimizer()}, parameters_);
   }
-  embeddings_.update();
+}
+
+void DlrmStep::update() {
+  const ModuleRange phase{step_, "optimizer"};
+  if (scales_loss()) {
+    unscale_gradients(step_, parameters_);
+    if (trains(ModelPart::Embedding)) {
+      embeddings_.unscale();
+    }
+  }
+  update_dense();
+  if (trains(ModelPart::Embedding)) {
+    embeddings_.update();
+  }
   if (scales_loss()) {
     update_scale(step_);
   }
@@ -210,6 +244,9 @@ DlrmMemoryShape DlrmStep::memory_shape() const {
           .features = feature_type(),
           .activations = storage_type(setup_.precision),
           .has_dense = part_.bottom,
+          .trains_bottom = trains(ModelPart::BottomMlp),
+          .trains_top = trains(ModelPart::TopMlp),
+          .trains_tables = trains(ModelPart::Embedding),
           .hybrid = is_hybrid(),
           .optimizer = spec_.optimizer,
           .framework = step_.framework(),

@@ -35,13 +35,21 @@ class DlrmStep {
   void forward_tables();
   void loss();
   void backward();
+  void backward_below_top(GradientSink& gradients);
   void backward_bottom(GradientSink& gradients);
+  void backward_tables();
+  void update_dense();
   void update();
 
   [[nodiscard]] bool is_distributed() const { return step_.ranks() > 1; }
   /// The bottom MLP is on the first of several ranks.
   [[nodiscard]] bool is_hybrid() const {
     return is_distributed() && spec_.bottom_mlp_placement == BottomMlpPlacement::FirstRank;
+  }
+  [[nodiscard]] bool trains(ModelPart part) const { return !setup_.frozen.has(part); }
+  /// Backward goes on below the top MLP.
+  [[nodiscard]] bool trains_below_top() const {
+    return trains(ModelPart::BottomMlp) || trains(ModelPart::Embedding);
   }
   [[nodiscard]] bool scales_loss() const { return setup_.precision == Precision::FP16; }
   [[nodiscard]] DataType feature_type() const;
@@ -58,7 +66,7 @@ class DlrmStep {
   MlpShape bottom_, top_;
   InteractionShape interaction_;
   CrossShape cross_;
-  std::vector<std::int64_t> shared_parameters_;  ///< of the MLPs that are data-parallel
+  std::vector<std::int64_t> shared_parameters_;  ///< trained ones of the MLPs that are data-parallel
   std::vector<std::int64_t> parameters_;         ///< of the dense optimizer: data-parallel tables too
 };
 

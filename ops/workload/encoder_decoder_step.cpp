@@ -30,7 +30,7 @@ LinearShape output_of(const EncoderDecoderSpec& spec, const T5StackShape& decode
 
 EncoderDecoderStep::EncoderDecoderStep(StepWriter& step, const EncoderDecoderSpec& spec,
                                        const TrainingSetup& setup)
-    : HuggingFaceStep{step, setup, local_batch(setup), spec.parameters()},
+    : HuggingFaceStep{step, setup, local_batch(setup), {spec.parameters(), 0}},
       spec_{spec},
       encoder_{spec.encoder(local_batch(setup))},
       decoder_{spec.decoder(local_batch(setup))},

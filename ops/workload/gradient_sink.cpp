@@ -14,6 +14,9 @@ constexpr const char* kAccumulate = "torch::autograd::AccumulateGrad";
 }  // namespace
 
 void GradientSink::accumulate(std::int64_t elements) {
+  if (!trains_) {
+    return;
+  }
   if (holds_) {
     held_.push_back(elements);
     return;
@@ -27,6 +30,9 @@ void GradientSink::accumulate(std::int64_t elements) {
 }
 
 void GradientSink::accumulate_strided(std::int64_t elements) {
+  if (!trains_) {
+    return;
+  }
   assert(!holds_);  // what a compiled graph hands over is contiguous
   const DataType type = step_.types().model();
   step_.op(kAccumulate, {adds_ ? kernels::by_offsets("add", elements, type, {.reads = 2})

@@ -21,6 +21,10 @@ class GradientSink {
   GradientSink(StepWriter& step, GradientReduction& sharded)
       : step_{step}, buckets_{nullptr}, sharded_{&sharded}, adds_{false} {}
 
+  /// Whether the parameters that backward is at are trained; of others nothing is accumulated.
+  void train(bool trains) { trains_ = trains; }
+  [[nodiscard]] bool trains() const { return trains_; }
+
   /// AccumulateGrad of a parameter of so many elements, then its DDP hook.
   void accumulate(std::int64_t elements);
   /// Accumulates a gradient that lies in memory otherwise than its parameter: it is copied into that order.
@@ -39,6 +43,7 @@ class GradientSink {
   GradientReduction* sharded_ = nullptr;  ///< which adds and reduces, instead
   bool adds_;
   bool holds_ = false;
+  bool trains_ = true;
   std::vector<std::int64_t> held_;
 };
 

@@ -105,14 +105,15 @@ std::int64_t local_batch(const TrainingSetup& setup) {
 }
 
 HuggingFaceStep::HuggingFaceStep(StepWriter& step, const TrainingSetup& setup, std::int64_t batch,
-                                 std::vector<std::int64_t> parameters)
+                                 ModelParameters parameters)
     : step_{step},
       setup_{setup},
       calls_{step},
       loader_{step, setup, batch},
-      parameters_{std::move(parameters)} {}
+      parameters_{std::move(parameters.trained)},
+      frozen_parameters_{parameters.frozen} {}
 
-std::int64_t HuggingFaceStep::all_parameters() const {
+std::int64_t HuggingFaceStep::trained_parameters() const {
   return std::accumulate(parameters_.begin(), parameters_.end(), std::int64_t{0});
 }
 
@@ -124,9 +125,10 @@ void HuggingFaceStep::allocate_states() {
     first_backward_ = false;
     return;
   }
-  const auto all = static_cast<double>(all_parameters());
+  const auto all = static_cast<double>(trained_parameters());
   const Bytes one = size_of(step_.types().model()) * all;
-  ledger_.allocate(MemoryUse::Parameters, one);
+  ledger_.allocate(MemoryUse::Parameters,
+                   one + size_of(step_.types().model()) * static_cast<double>(frozen_parameters_));
   if (!is_training()) {
     return;
   }
@@ -232,7 +234,7 @@ void HuggingFaceStep::unscale(int index) {
   const ModuleRange phase{step_, "unscale"};
   if (index == 0) {
     ledger_.allocate(MemoryUse::Gradients,
-                     size_of(step_.types().optimizer()) * static_cast<double>(all_parameters()));
+                     size_of(step_.types().optimizer()) * static_cast<double>(trained_parameters()));
   }
   unscale_into_master_gradients(step_, parameters_, index > 0);
 }
@@ -296,7 +298,7 @@ void HuggingFaceStep::update() {
   }
   const bool makes_roots = setup_.optimizer.kind == Optimizer::AdamW &&
                            step_.framework().optimizer == OptimizerStyle::MultiTensor;  // of second moments
-  const Bytes one = size_of(step_.types().optimizer()) * static_cast<double>(all_parameters());
+  const Bytes one = size_of(step_.types().optimizer()) * static_cast<double>(trained_parameters());
   const Bytes extra = one * (int{makes_roots} + int{has_master_weights && !unscales_at_once()});
   ledger_.allocate(MemoryUse::Workspace, extra);
   optimizer_step(step_, setup_.optimizer, parameters_,

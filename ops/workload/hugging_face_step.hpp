@@ -16,6 +16,12 @@
 
 namespace lockstep {
 
+/// Elements of a model's parameters.
+struct ModelParameters {
+  std::vector<std::int64_t> trained;  ///< of each, in the order of the modules
+  std::int64_t frozen = 0;            ///< of the others together
+};
+
 /// A training step of any of Hugging Face's models, in the order of the training loop: data parallel, with
 /// gradient accumulation, mixed precision and any optimizer, or sharded. What runs between is the model's.
 class HuggingFaceStep {
@@ -31,9 +37,8 @@ class HuggingFaceStep {
 
  protected:
   /// @param batch samples of a micro-batch on one rank
-  /// @param parameters elements of each, in the order of the modules
   HuggingFaceStep(StepWriter& step, const TrainingSetup& setup, std::int64_t batch,
-                  std::vector<std::int64_t> parameters);
+                  ModelParameters parameters);
 
   virtual void copy_inputs() = 0;
   virtual void forward() = 0;
@@ -46,7 +51,7 @@ class HuggingFaceStep {
   [[nodiscard]] virtual bool reads_loss() const = 0;
 
   [[nodiscard]] bool is_training() const { return setup_.phases != Phases::Forward; }
-  [[nodiscard]] std::int64_t all_parameters() const;  ///< elements
+  [[nodiscard]] std::int64_t trained_parameters() const;  ///< elements
   /// Gradients that come into being: those of the step's first backward pass.
   void allocate_gradients(std::int64_t elements);
   /// Allocates what lives beyond an operator; activations are freed at once in an evaluation.
@@ -79,8 +84,9 @@ class HuggingFaceStep {
     return setup_.precision == Precision::FP16 && setup_.mixed_precision != MixedPrecision::Pure;
   }
 
-  std::vector<std::int64_t> parameters_;
-  bool first_backward_ = true;  ///< of the step: gradients come into being
+  std::vector<std::int64_t> parameters_;  ///< trained ones
+  std::int64_t frozen_parameters_;        ///< elements
+  bool first_backward_ = true;            ///< of the step: gradients come into being
 };
 
 /// @throws std::invalid_argument for what none of Hugging Face's models is run with here: other plans than

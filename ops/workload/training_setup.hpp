@@ -5,6 +5,7 @@
 
 #include "ops/host_overhead.hpp"
 #include "ops/workload/framework_spec.hpp"
+#include "ops/workload/frozen_parts.hpp"
 #include "ops/workload/loader_spec.hpp"
 #include "ops/workload/optimizer_spec.hpp"
 #include "ops/workload/parallelism_spec.hpp"
@@ -27,6 +28,7 @@ struct TrainingSetup {
   bool clip_gradients = false;
   OptimizerSpec optimizer;            ///< convolutional networks and Hugging Face's transformers only
   Phases phases = Phases::Step;       ///< other than Step: transformers only; Forward: Hugging Face's
+  FrozenParts frozen{};               ///< of DLRMs, transformers and convolutional networks
   std::span<const VertexId> gpus;     ///< one rank each
   std::span<const Bytes> gpu_memory;  ///< of each
   std::span<const int> gpu_nodes{};   ///< node of each; left out: all in one

@@ -16,6 +16,11 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
         "flash attention and cuDNN's compute in fp16 or bf16 only; use 'precision: bf16', 'attention: "
         "efficient' or 'unfused'"};
   }
+  if (!setup.frozen.empty() && setup.parallelism.transformer.sharding != Sharding::None) {
+    throw std::invalid_argument{
+        "frozen parts of Hugging Face's models are written without 'sharding': leave 'freeze' or 'sharding' "
+        "out"};
+  }
   TransformerSpec run = spec;
   run.dropout = spec.dropout && setup.phases != Phases::Forward;
   const HostOverheads host = setup.framework.compile == Compile::None

@@ -347,18 +347,29 @@ bool TransformerSpec::is_matrix(std::int64_t elements) const {
 }
 
 std::vector<std::int64_t> TransformerSpec::parameters() const {
-  const bool is_bert = family == TransformerFamily::Bert && !is_plain();
+  std::vector<std::int64_t> all = embedding_parameters();
+  const std::vector<std::int64_t> of_block = parameters_of(block(1)), of_head = head_parameters();
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    all.insert(all.end(), of_block.begin(), of_block.end());
+  }
+  all.insert(all.end(), of_head.begin(), of_head.end());
+  return all;
+}
+
+std::vector<std::int64_t> TransformerSpec::embedding_parameters() const {
   std::vector<std::int64_t> all{vocabulary * hidden, position_rows() * hidden};
   if (token_types > 0) {
     all.push_back(token_types * hidden);
   }
-  if (is_bert) {
+  if (family == TransformerFamily::Bert && !is_plain()) {
     all.insert(all.end(), {hidden, hidden});
   }
-  const std::vector<std::int64_t> of_block = parameters_of(block(1));
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    all.insert(all.end(), of_block.begin(), of_block.end());
-  }
+  return all;
+}
+
+std::vector<std::int64_t> TransformerSpec::head_parameters() const {
+  const bool is_bert = family == TransformerFamily::Bert && !is_plain();
+  std::vector<std::int64_t> all;
   if (!tied) {
     all.push_back(vocabulary * hidden);
   }

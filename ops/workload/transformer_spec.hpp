@@ -371,6 +371,8 @@ struct TransformerSpec {
 
   /// Elements of the parameters in the order of the modules.
   [[nodiscard]] std::vector<std::int64_t> parameters() const;
+  [[nodiscard]] std::vector<std::int64_t> embedding_parameters() const;  ///< of them: before the layers
+  [[nodiscard]] std::vector<std::int64_t> head_parameters() const;       ///< and behind them
   /// Whether a parameter of so many elements is a matrix, not a bias or of a norm, which vectors are: those
   /// are as long as a token is wide in some layer.
   [[nodiscard]] bool is_matrix(std::int64_t elements) const;

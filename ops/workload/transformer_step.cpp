@@ -25,11 +25,32 @@ bool is_v5(const StepWriter& step) {
   return step.framework().transformers == Transformers::V5;
 }
 
+/// The model's parameters, those of frozen parts apart. A tied output is the embedding's.
+ModelParameters parameters_of_model(const TransformerSpec& spec, const FrozenParts& frozen) {
+  ModelParameters all;
+  const auto add = [&](const std::vector<std::int64_t>& parameters, ModelPart part, std::int64_t layer) {
+    if (frozen.has(part, layer)) {
+      all.frozen += elements_of(parameters);
+    } else {
+      all.trained.insert(all.trained.end(), parameters.begin(), parameters.end());
+    }
+  };
+  add(spec.embedding_parameters(), ModelPart::Embedding, 0);
+  const std::vector<std::int64_t> of_block = parameters_of(spec.block(1));
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
+    add(of_block, ModelPart::Layers, layer);
+  }
+  add(spec.head_parameters(), ModelPart::Head, 0);
+  return all;
+}
+
 }  // namespace
 
 TransformerStep::TransformerStep(StepWriter& step, const TransformerSpec& spec, const TrainingSetup& setup)
-    : HuggingFaceStep{step, setup, local_batch(setup), spec.parameters()},
+    : HuggingFaceStep{step, setup, local_batch(setup), parameters_of_model(spec, setup.frozen)},
       spec_{spec},
+      lowest_{setup.frozen.lowest_reached(ModelPart::Layers, spec.layers,
+                                          !setup.frozen.has(ModelPart::Embedding))},
       block_{spec.block(local_batch(setup))},
       loss_{.batch = block_.batch,
             .sequence = spec.classifies_samples() ? 1 : spec.sequence,
@@ -67,7 +88,11 @@ std::vector<ModuleBuffers> TransformerStep::buffers() const {
 }
 
 std::int64_t TransformerStep::parameters_of_blocks() const {
-  return spec_.layers * elements_of(parameters_of(block_));
+  std::int64_t trained = 0;
+  for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
+    trained += trains(ModelPart::Layers, layer) ? 1 : 0;
+  }
+  return trained * elements_of(parameters_of(block_));
 }
 
 void TransformerStep::copy_inputs() {
@@ -91,9 +116,14 @@ void TransformerStep::forward() {
   embeddings_forward();
   for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    keep(MemoryUse::Activations, recomputes(layer) ? memory_.input_of_block() : memory_.kept_by_block());
+    const MemoryUse use = layer < lowest_ ? MemoryUse::Workspace : MemoryUse::Activations;
+    keep(use, recomputes(layer) ? memory_.input_of_block() : memory_.kept_by_block());
     keep(MemoryUse::Parameters, memory_.cast_weights_of_block());
     sharded_layer(layer, Direction::Forward, [&] { block_forward(step_, block_); });
+    if (layer < lowest_) {  // autocast keeps no casts of frozen weights either
+      free(MemoryUse::Parameters, memory_.cast_weights_of_block());
+      free(use, recomputes(layer) ? memory_.input_of_block() : memory_.kept_by_block());
+    }
   }
   head_forward();
 }
@@ -101,7 +131,9 @@ void TransformerStep::forward() {
 void TransformerStep::embeddings_forward() {
   const ModuleRange module{step_, "embeddings"};
   const std::int64_t h = spec_.hidden;
-  keep(MemoryUse::Activations, memory_.kept_by_embeddings());
+  const bool trains_tables = trains(ModelPart::Embedding);
+  const MemoryUse use = trains_tables ? MemoryUse::Activations : MemoryUse::Workspace;
+  keep(use, memory_.kept_by_embeddings());
   step_.op(spec_.is_plain() ? "aten::slice" : "aten::view");
   if (is_opt()) {
     opt_positions_forward();
@@ -133,6 +165,9 @@ void TransformerStep::embeddings_forward() {
   }
   if (spec_.dropout && !is_opt()) {
     dropout_forward(step_, block_.elements(), step_.types().model());
+  }
+  if (!trains_tables) {
+    free(use, memory_.kept_by_embeddings());
   }
 }
 
@@ -219,22 +254,31 @@ void TransformerStep::loss_and_model_backward(GradientSink& gradients) {
   if (sharded_) {
     sharded_->head_done();
   }
-  allocate_gradients(all_parameters() - parameters_of_blocks());  // the tied table's come first
-  for (std::int64_t layer = spec_.layers; layer-- > 0;) {
-    const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    allocate_gradients(elements_of(parameters_of(block_)));
-    sharded_layer(layer, Direction::Backward, [&] {
-      if (recomputes(layer)) {
-        checkpointed_backward(gradients);
-      } else {
-        block_backward(step_, block_, gradients);
-      }
-    });
-    free(MemoryUse::Parameters, memory_.cast_weights_of_block());
-    free(MemoryUse::Activations, recomputes(layer) ? memory_.input_of_block() : memory_.kept_by_block());
+  allocate_gradients(trained_parameters() - parameters_of_blocks());  // the tied table's come first
+  for (std::int64_t layer = spec_.layers; layer-- > lowest_;) {
+    layer_backward(layer, gradients);
   }
-  embeddings_backward(gradients);
-  free(MemoryUse::Activations, memory_.kept_by_embeddings());
+  if (trains(ModelPart::Embedding)) {
+    embeddings_backward(gradients);
+    free(MemoryUse::Activations, memory_.kept_by_embeddings());
+  }
+}
+
+void TransformerStep::layer_backward(std::int64_t layer, GradientSink& gradients) {
+  const ModuleRange module{step_, fmt::format("layer {}", layer)};
+  const bool input_gradient = layer > lowest_ || trains(ModelPart::Embedding);
+  gradients.train(trains(ModelPart::Layers, layer));
+  allocate_gradients(gradients.trains() ? elements_of(parameters_of(block_)) : 0);
+  sharded_layer(layer, Direction::Backward, [&] {
+    if (recomputes(layer)) {
+      checkpointed_backward(gradients, input_gradient);
+    } else {
+      block_backward(step_, block_, gradients, input_gradient);
+    }
+  });
+  gradients.train(true);
+  free(MemoryUse::Parameters, memory_.cast_weights_of_block());
+  free(MemoryUse::Activations, recomputes(layer) ? memory_.input_of_block() : memory_.kept_by_block());
 }
 
 /// A layer's pass, and round it what shares its parameters.
@@ -259,7 +303,7 @@ std::optional<ModuleHooks> TransformerStep::hooks_of_layer() const {
 /// torch.utils.checkpoint round each layer (transformers' gradient_checkpointing): the layer is computed
 /// again from its input, autocast's casts of weights included. What the checkpoint itself costs the host is
 /// not written.
-void TransformerStep::checkpointed_backward(GradientSink& gradients) {
+void TransformerStep::checkpointed_backward(GradientSink& gradients, bool input_gradient) {
   keep(MemoryUse::Activations, memory_.kept_by_block());
   {
     const ModuleRange range{step_, kRecomputeRange};
@@ -267,30 +311,40 @@ void TransformerStep::checkpointed_backward(GradientSink& gradients) {
     const std::optional<ModuleHooks> hooks = hooks_of_layer();
     (stops ? block_forward_again : block_forward)(step_, block_);
   }
-  block_backward(step_, block_, gradients);
+  block_backward(step_, block_, gradients, input_gradient);
   free(MemoryUse::Activations, memory_.kept_by_block());
 }
 
 void TransformerStep::head_backward(GradientSink& gradients) {
   const ModuleRange module{step_, "head"};
   const std::int64_t h = spec_.hidden;
+  const bool input_gradient = lowest_ < spec_.layers || trains(ModelPart::Embedding);
+  const auto norm_backward = [&](bool goes_on) {
+    goes_on ? layer_norm_backward(step_, block_.rows(), h, gradients, 0)
+            : layer_norm_parameters_backward(step_, block_.rows(), h, gradients);
+  };
+  gradients.train(trains(ModelPart::Head));
   if (spec_.classes) {
     classifier_backward(step_, block_, spec_.classifier(), gradients);
     if (!is_bert()) {
-      layer_norm_backward(step_, block_.rows(), h, gradients, 0);
+      norm_backward(input_gradient);
     }
+    gradients.train(true);
     return;
   }
   if (spec_.tied) {
+    gradients.train(trains(ModelPart::Embedding));
     tied_output_backward(step_, output(), gradients);
+    gradients.train(trains(ModelPart::Head));
   } else {
     linear_backward(step_, output(), gradients, true, true);
   }
-  layer_norm_backward(step_, block_.rows(), h, gradients, 0);
+  norm_backward(input_gradient || is_bert());
   if (is_bert()) {
     gelu_backward(step_, spec_.gelu, block_.elements());
-    linear_backward(step_, {.rows = block_.rows(), .in = h, .out = h}, gradients, true, true);
+    linear_backward(step_, {.rows = block_.rows(), .in = h, .out = h}, gradients, input_gradient, true);
   }
+  gradients.train(true);
 }
 
 void TransformerStep::embeddings_backward(GradientSink& gradients) {

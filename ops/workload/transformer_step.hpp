@@ -28,7 +28,11 @@ class TransformerStep final : public HuggingFaceStep {
   [[nodiscard]] bool is_matrix(std::int64_t elements) const override { return spec_.is_matrix(elements); }
   [[nodiscard]] bool reads_loss() const override { return spec_.loss_readback; }
 
-  [[nodiscard]] std::int64_t parameters_of_blocks() const;
+  [[nodiscard]] std::int64_t parameters_of_blocks() const;  ///< trained ones
+  [[nodiscard]] bool trains(ModelPart part, std::int64_t layer = 0) const {
+    return !setup_.frozen.has(part, layer);
+  }
+  void layer_backward(std::int64_t layer, GradientSink& gradients);
   void embeddings_forward();
   void opt_positions_forward();
   void masks_forward();
@@ -44,7 +48,7 @@ class TransformerStep final : public HuggingFaceStep {
     const TransformerPlanSpec& plan = setup_.parallelism.transformer;
     return plan.recompute == Recompute::Full && (layer + 1) % plan.recompute_every == 0 && is_training();
   }
-  void checkpointed_backward(GradientSink& gradients);
+  void checkpointed_backward(GradientSink& gradients, bool input_gradient);
   void sharded_layer(std::int64_t layer, Direction direction, const std::function<void()>& pass);
   [[nodiscard]] std::optional<ModuleHooks> hooks_of_layer() const;
   void head_backward(GradientSink& gradients);
@@ -57,6 +61,7 @@ class TransformerStep final : public HuggingFaceStep {
   [[nodiscard]] std::int64_t position_picks() const { return is_opt() ? block_.rows() : spec_.sequence; }
 
   const TransformerSpec& spec_;
+  std::int64_t lowest_ = 0;  ///< layer that backward comes to last; layers: none
   BlockShape block_;
   CrossEntropyShape loss_;
   TransformerMemory memory_;

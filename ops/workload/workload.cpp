@@ -125,6 +125,7 @@ Job make_job(const WorkloadSpec& workload, const ParallelismSpec& parallelism, c
                             .clip_gradients = workload.clip_gradients,
                             .optimizer = workload.update(),
                             .phases = workload.phases,
+                            .frozen = FrozenParts{workload.freeze},
                             .gpus = gpus.first(ranks),
                             .gpu_memory = gpu_memory.first(ranks),
                             .gpu_nodes = nodes,

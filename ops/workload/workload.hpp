@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "base/named.hpp"
 #include "base/parameters.hpp"
 #include "ops/host_overhead.hpp"
 #include "ops/job.hpp"
+#include "ops/workload/frozen_parts.hpp"
 #include "ops/workload/loader_spec.hpp"
 #include "ops/workload/model_spec.hpp"
 #include "ops/workload/optimizer_spec.hpp"
@@ -39,6 +43,7 @@ struct WorkloadSpec {
   double weight_decay = 0;
   std::optional<std::int64_t> sequence;
   Phases phases = Phases::Step;
+  std::vector<std::string> freeze;
   LoaderSpec loader;
 
   template <class Visitor>
@@ -71,6 +76,10 @@ struct WorkloadSpec {
         "phases", workload.phases, Phases::Step,
         "a whole step, forward and backward without optimizer, or forward alone (evaluation, of Hugging "
         "Face's models only); other than step: transformers only");
+    key.optional("freeze", workload.freeze, {},
+                 "parts that are not trained: no gradients, no optimizer states; backward ends at the lowest "
+                 "part that is. DLRM: bottom_mlp, embedding, top_mlp; transformer: embedding, layers, layers "
+                 "0..11, head; CNN: blocks, blocks 0..7, head");
     key.optional("loader", workload.loader, LoaderSpec{},
                  "how batches come to the training process (torch.utils.data.DataLoader)");
   }
@@ -106,6 +115,7 @@ struct WorkloadSpec {
     if (sequence) {
       check_sequence();
     }
+    check_freeze();
   }
 
   [[nodiscard]] OptimizerSpec update() const {
@@ -118,6 +128,17 @@ struct WorkloadSpec {
  private:
   /// @throws FieldError where a tensor of the batch is larger than can be counted
   void check_batch() const;
+
+  void check_freeze() const {
+    try {
+      check_frozen(FrozenParts{freeze}, *model);
+    } catch (const std::invalid_argument& problem) {
+      throw FieldError{"freeze", problem.what()};
+    }
+    if (!freeze.empty() && phases == Phases::Forward) {
+      throw FieldError{"freeze", "an evaluation trains nothing: leave 'freeze' out"};
+    }
+  }
 
   void check_sequence() const {
     const auto check = [&](auto cut) {

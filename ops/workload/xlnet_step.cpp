@@ -25,7 +25,7 @@ TokenEmbeddingShape embedding_of(const XlnetSpec& spec, const XlnetLayerShape& l
 }  // namespace
 
 XlnetStep::XlnetStep(StepWriter& step, const XlnetSpec& spec, const TrainingSetup& setup)
-    : HuggingFaceStep{step, setup, local_batch(setup), spec.parameters()},
+    : HuggingFaceStep{step, setup, local_batch(setup), {spec.parameters(), 0}},
       spec_{spec},
       layer_{spec.layer(local_batch(setup))},
       loss_{.batch = layer_.attention.batch,

@@ -113,9 +113,11 @@ void cnn_layer_backward(StepWriter& step, const ShapedLayer& layer, GradientSink
     if (input_gradient) {
       step.launch(convolution(step, layer, filter, Pass::DataGradient));
     }
-    step.launch(convolution(step, layer, filter, Pass::WeightGradient));
+    if (gradients.trains()) {
+      step.launch(convolution(step, layer, filter, Pass::WeightGradient));
+    }
     step.program().end();
-    if (step.types().casts()) {
+    if (step.types().casts() && gradients.trains()) {
       step.op("ToCopyBackward0", {kernels::cast(step, layer.weights(filter), type_of(step), DataType::FP32)});
     }
     gradients.accumulate(layer.weights(filter));

@@ -42,10 +42,22 @@ void layer_norm_backward(StepWriter& step, std::int64_t rows, std::int64_t colum
                          int other_gradients) {
   const auto [input, gain] =
       layer_norm_gradient_kernels(step.framework().apex, step.types().model(), rows, columns);
-  step.op("NativeLayerNormBackward0", {input, gain});
+  if (gradients.trains()) {
+    step.op("NativeLayerNormBackward0", {input, gain});
+  } else {
+    step.op("NativeLayerNormBackward0", {input});
+  }
   for (int other = 0; other < other_gradients; ++other) {
     step.op("aten::add_", {kernels::add(rows * columns, step.types().model())});
   }
+  gradients.accumulate(columns);  // gain
+  gradients.accumulate(columns);  // bias
+}
+
+void layer_norm_parameters_backward(StepWriter& step, std::int64_t rows, std::int64_t columns,
+                                    GradientSink& gradients) {
+  step.op("NativeLayerNormBackward0",
+          {layer_norm_gradient_kernels(step.framework().apex, step.types().model(), rows, columns)[1]});
   gradients.accumulate(columns);  // gain
   gradients.accumulate(columns);  // bias
 }

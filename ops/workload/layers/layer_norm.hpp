@@ -24,5 +24,8 @@ void layer_norm_forward(StepWriter& step, std::int64_t rows, std::int64_t column
 ///   connection that passes by the normalisation
 void layer_norm_backward(StepWriter& step, std::int64_t rows, std::int64_t columns, GradientSink& gradients,
                          int other_gradients);
+/// Its backward where what it normalises needs no gradient.
+void layer_norm_parameters_backward(StepWriter& step, std::int64_t rows, std::int64_t columns,
+                                    GradientSink& gradients);
 
 }  // namespace lockstep

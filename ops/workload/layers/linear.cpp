@@ -25,16 +25,21 @@ KernelCall bias_gradient(const StepWriter& step, const LinearShape& shape) {
   return kernels::reduce("sum", of_columns(shape.rows, shape.out), storage_type(step.precision()));
 }
 
-/// Products of the gradients of the input (when asked for) and of the weight.
-void write_products(StepWriter& step, const LinearShape& shape, bool input_gradient, bool weight_first) {
+/// Gradients that a linear layer's backward makes.
+struct LinearGradients {
+  bool input = true, weight = true;
+};
+
+/// Products of the gradients of the input and of the weight.
+void write_products(StepWriter& step, const LinearShape& shape, LinearGradients of, bool weight_first) {
   const DataType type = product_type(step.precision());
   const KernelCall weight = kernels::product(
       {.batch = 1, .m = shape.out, .n = shape.in, .k = shape.rows, .transpose_a = true}, type);
   step.program().begin(shape.bias ? "AddmmBackward0" : "MmBackward0");
-  if (weight_first) {
+  if (weight_first && of.weight) {
     step.launch(weight);
   }
-  if (input_gradient) {
+  if (of.input) {
     step.launch(kernels::product({.batch = 1,
                                   .m = shape.rows,
                                   .n = shape.in,
@@ -42,10 +47,10 @@ void write_products(StepWriter& step, const LinearShape& shape, bool input_gradi
                                   .transpose_b = !shape.weight_is_transposed},
                                  type));
   }
-  if (!weight_first) {
+  if (!weight_first && of.weight) {
     step.launch(weight);
   }
-  if (shape.bias && shape.in_views) {
+  if (shape.bias && shape.in_views && of.weight) {
     step.launch(bias_gradient(step, shape));
   }
   step.program().end();
@@ -115,17 +120,18 @@ void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& g
   if (shape.in_views) {
     step.op("ViewBackward0");
   }
-  write_products(step, shape, input_gradient, false);
-  if (shape.bias) {
+  const bool trains = gradients.trains();
+  write_products(step, shape, {.input = input_gradient, .weight = trains}, false);
+  if (shape.bias && trains) {
     bias_backward(step, shape, gradients);
   }
-  if (shape.weight_is_transposed) {
+  if (shape.weight_is_transposed && trains) {
     step.op("TBackward0");
   }
   if (shape.in_views) {
     step.op("ViewBackward0");
   }
-  if (mixed) {
+  if (mixed && trains) {
     cast_back(step, shape.in * shape.out);
   }
   gradients.accumulate(shape.in * shape.out);
@@ -139,16 +145,21 @@ void tied_output_backward(StepWriter& step, const LinearShape& shape, GradientSi
     step.op("ViewBackward0");
     step.op("UnsafeViewBackward0");
   }
-  write_products(step, shape, true, true);
-  if (shape.bias) {
+  const bool trains = gradients.trains();
+  write_products(step, shape, {.input = true, .weight = trains}, true);
+  if (shape.bias && trains) {
     bias_backward(step, shape, gradients);
   }
   if (shape.in_views) {
     step.op("ViewBackward0");
   }
-  step.op("TBackward0");
+  if (trains) {
+    step.op("TBackward0");
+  }
   if (step.types().casts()) {
-    cast_back(step, shape.in * shape.out);
+    if (trains) {
+      cast_back(step, shape.in * shape.out);
+    }
     cast_back(step, shape.rows * shape.in);
   }
 }

@@ -26,8 +26,8 @@ void linear_forward(StepWriter& step, const LinearShape& shape, bool cast_input 
 void linear_casts_forward(StepWriter& step, const LinearShape& shape, bool cast_input = false);
 
 /// AddmmBackward0 (or MmBackward0 without bias) and what follows it: gradient of the input when @p
-/// input_gradient, of the weight, of the bias; casts back to FP32; accumulation, bias first, as autograd
-/// orders it.
+/// input_gradient; where @p gradients are trained of the weight, of the bias; casts back to FP32;
+/// accumulation, bias first, as autograd orders it.
 void linear_backward(StepWriter& step, const LinearShape& shape, GradientSink& gradients, bool input_gradient,
                      bool cast_input = false);
 

@@ -90,17 +90,19 @@ void projections_forward(StepWriter& step, const BlockShape& shape) {
   }
 }
 
-void projections_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
+void projections_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients,
+                          bool input_gradient) {
   if (shape.packs_projections()) {
-    linear_backward(step, linear(shape, shape.hidden, 3 * shape.hidden), gradients, true, true);
-    if (!shape.normalises_first()) {  // to the residual stream's gradient
+    linear_backward(step, linear(shape, shape.hidden, 3 * shape.hidden), gradients, input_gradient, true);
+    if (!shape.normalises_first() && input_gradient) {  // to the residual stream's gradient
       step.op("aten::add_", {kernels::add(shape.elements(), step.types().model())});
     }
     return;
   }
   for (int projection = 0; projection < 3; ++projection) {  // each adds to the residual stream's gradient
-    linear_backward(step, linear(shape, shape.hidden, shape.hidden), gradients, true, true);
-    if (shape.kind == BlockKind::Bert || projection > 0) {  // OPT's sum of three goes through the norm first
+    linear_backward(step, linear(shape, shape.hidden, shape.hidden), gradients, input_gradient, true);
+    if (input_gradient && (shape.kind == BlockKind::Bert ||
+                           projection > 0)) {  // OPT's sum of three goes through the norm first
       step.op("aten::add_", {kernels::add(shape.elements(), step.types().model())});
     }
   }
@@ -196,7 +198,7 @@ void block_forward_again(StepWriter& step, const BlockShape& shape) {
   block_pass(step, shape, shape.normalises_first() ? BlockPass::UntilKept : BlockPass::Whole);
 }
 
-void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients) {
+void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients, bool input_gradient) {
   const bool first = shape.normalises_first();
   const auto normalise = [&](int others) {
     layer_norm_backward(step, shape.rows(), shape.hidden, gradients, others);
@@ -213,9 +215,11 @@ void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gra
   }
   output_backward(step, shape, shape.hidden, false, gradients);
   attention_backward(step, attention_of(shape));
-  projections_backward(step, shape, gradients);
-  if (first) {
+  projections_backward(step, shape, gradients, first || input_gradient);
+  if (first && input_gradient) {
     normalise(1);
+  } else if (first) {
+    layer_norm_parameters_backward(step, shape.rows(), shape.hidden, gradients);
   }
 }
 

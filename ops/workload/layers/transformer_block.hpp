@@ -42,7 +42,8 @@ void block_forward(StepWriter& step, const BlockShape& shape);
 /// re-entrance, set_checkpoint_early_stop): the last sum is not recomputed, without dropout (whose mask
 /// is read) neither the last product; a norm at the end is, for its means.
 void block_forward_again(StepWriter& step, const BlockShape& shape);
-void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients);
+/// @param input_gradient whether anything before the block is trained
+void block_backward(StepWriter& step, const BlockShape& shape, GradientSink& gradients, bool input_gradient);
 
 /// Elements of the parameters in their order.
 [[nodiscard]] std::vector<std::int64_t> parameters_of(const BlockShape& shape);

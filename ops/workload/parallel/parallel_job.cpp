@@ -72,6 +72,11 @@ void check_setup(const TransformerSpec& model, const TrainingSetup& setup) {
         "flash attention computes in fp16 or bf16 only; use 'precision: bf16' or 'attention: {}unfused'",
         model.implementation == Implementation::HuggingFaceLlama ? "efficient' or '" : "")};
   }
+  if (!setup.frozen.empty() && setup.parallelism.transformer.pipeline > 1) {
+    throw std::invalid_argument{
+        "frozen parts are written without a pipeline, whose first stages would have no backward: leave "
+        "'freeze' or 'pipeline' out"};
+  }
   if (setup.phases != Phases::Step && setup.parallelism.transformer.offload != Offload::None) {
     throw std::invalid_argument{
         "'offload' moves the optimizer to the host, and 'phases' leaves the optimizer out: leave one of them "

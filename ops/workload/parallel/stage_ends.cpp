@@ -98,6 +98,9 @@ void StageWriter::head_forward() {
 
 void StageWriter::head_backward(BackwardParts parts) {
   const ModuleRange module{step_, "head"};
+  BackwardParts of_output = parts, of_norm = parts;
+  of_output.weights = parts.weights && trains(part_of_output());
+  of_norm.weights = parts.weights && trains(ModelPart::Head);
   const LayerSizes& s = scope_.sizes;
   if (parts.inputs && compiles_loss()) {
     step_.program().begin(kCompiledBackward);
@@ -123,8 +126,8 @@ void StageWriter::head_backward(BackwardParts parts) {
                           .out = vocabulary_share(),
                           .shares_weight = model_.tied && has_embedding(),
                           .high_precision = true},
-                         parts);
-  norm_backward(scope_, s.rows, s.hidden, parts);
+                         of_output);
+  norm_backward(scope_, s.rows, s.hidden, of_norm);
 }
 
 /// F.cross_entropy of all logits, cast to FP32; Hugging Face's are shifted against the tokens.

@@ -29,7 +29,8 @@ std::vector<GatherUnit> StageWriter::units() const {
         .frozen = frozen,
         .size = scope_.bytes(elements - narrow) + size_of(DataType::FP8) * static_cast<double>(narrow)};
   };
-  std::vector<GatherUnit> units{{.dense = part(tables, 0, is_frozen(scope_) ? tables : 0), .expert = {}}};
+  std::vector<GatherUnit> units{
+      {.dense = part(tables, 0, is_frozen(scope_) ? tables : frozen_tables()), .expert = {}}};
   for (const LayerRange& range : plan_.layers) {
     for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
       const LayerParameters of_layer = parameters(layer);
@@ -41,6 +42,13 @@ std::vector<GatherUnit> StageWriter::units() const {
   return units;
 }
 
+/// Elements of tables of words that are frozen, embedding's and output's.
+std::int64_t StageWriter::frozen_tables() const {
+  const int embedding = has_embedding() && !trains(ModelPart::Embedding) ? 1 : 0;
+  const int output = has_head() && part_of_output() == ModelPart::Head && !trains(ModelPart::Head) ? 1 : 0;
+  return vocabulary_share() * model_.hidden * (embedding + output);
+}
+
 std::size_t StageWriter::unit_of(std::int64_t layer) const {
   return static_cast<std::size_t>(layer) + 1;
 }
@@ -48,7 +56,8 @@ std::size_t StageWriter::unit_of(std::int64_t layer) const {
 void StageWriter::plan_gathers(int chunk, bool forward) {
   std::vector<std::size_t> order;
   const LayerRange& range = plan_.layers_of(stage_, chunk);
-  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+  const std::int64_t first = forward ? range.first : std::max(range.first, lowest_layer());
+  for (std::int64_t layer = first; layer < range.first + range.count; ++layer) {
     order.push_back(unit_of(layer));
   }
   if (forward && has_tables()) {
@@ -97,7 +106,7 @@ Bytes StageWriter::passing_gradients(std::int64_t layer) const {
 /// PyTorch's FSDP: the gradient of a head of its own from the beginning of a backward pass to its end.
 Bytes StageWriter::waiting_gradients(int chunk) const {
   const bool is_shared = model_.tied && has_embedding();  // which is there at the end
-  if (is_frozen(scope_)) {
+  if (is_frozen(scope_) || !trains(ModelPart::Head)) {
     return Bytes{0};
   }
   const bool keeps_whole = !plan_.spec.reduce_each_micro_batch && plan_.micro_batches > 1;

@@ -61,30 +61,33 @@ StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const P
       fp8_weights_ += of_layer.linear_layers;
     }
   }
-  const std::vector<std::int64_t> ends = parameters_of_ends();
-  if (is_frozen(scope_)) {
-    frozen_ += sum(ends);
-  } else {
-    dense_.insert(dense_.end(), ends.begin(), ends.end());
+  for (const ModelPart part : {ModelPart::Embedding, ModelPart::Head}) {
+    const std::vector<std::int64_t> end = parameters_of_end(part);
+    if (is_frozen(scope_) || !trains(part)) {
+      frozen_ += sum(end);
+    } else {
+      dense_.insert(dense_.end(), end.begin(), end.end());
+    }
   }
 }
 
-std::vector<std::int64_t> StageWriter::parameters_of_ends() const {
-  std::vector<std::int64_t> ends;
+/// Leaves a table that both ends share to the embedding.
+std::vector<std::int64_t> StageWriter::parameters_of_end(ModelPart part) const {
+  std::vector<std::int64_t> end;
   const std::int64_t table = vocabulary_share() * model_.hidden;
-  if (has_embedding()) {
-    ends.push_back(table);
+  if (part == ModelPart::Embedding && has_embedding()) {
+    end.push_back(table);
     if (model_.position_encoding == PositionEncoding::Learned) {
-      ends.push_back(model_.positions * model_.hidden);
+      end.push_back(model_.positions * model_.hidden);
     }
   }
-  if (has_head()) {
-    add_norm(model_, model_.hidden, ends);
+  if (part == ModelPart::Head && has_head()) {
+    add_norm(model_, model_.hidden, end);
     if (!model_.tied || !has_embedding()) {
-      ends.push_back(table);
+      end.push_back(table);
     }
   }
-  return ends;
+  return end;
 }
 
 /// Megatron-LM pads the vocabulary to a multiple of 128 for each rank (--make-vocab-size-divisible-by),
@@ -185,7 +188,8 @@ void StageWriter::write(const StageAction& action) {
 Bytes StageWriter::kept_by_chunk(int chunk) const {
   const LayerRange& range = plan_.layers_of(stage_, chunk);
   Bytes kept{0};
-  for (std::int64_t layer = range.first; layer < range.first + range.count; ++layer) {
+  for (std::int64_t layer = std::max(range.first, lowest_layer()); layer < range.first + range.count;
+       ++layer) {
     kept += kept_by_layer(scope_, expert_layer(layer), plan_.recompute_of(stage_, chunk, layer));
   }
   if (plan_.is_first(stage_, chunk)) {
@@ -235,12 +239,17 @@ void StageWriter::forward(const StageAction& action) {
 }
 
 LayerParameters StageWriter::parameters(std::int64_t layer) const {
-  return parameters_of_layer(model_, plan_, has_experts(layer));
+  LayerParameters of_layer = parameters_of_layer(model_, plan_, has_experts(layer));
+  if (!trains(ModelPart::Layers, layer)) {
+    of_layer.frozen += sum(of_layer.dense);
+    of_layer.dense.clear();
+  }
+  return of_layer;
 }
 
 void StageWriter::cast_fp8_weights(std::int64_t layer, bool first) {
   const bool gathered = plan_.spec.sharding == Sharding::Zero3;
-  const bool changes = first && !is_frozen(scope_);
+  const bool changes = first && !is_frozen(scope_) && trains(ModelPart::Layers, layer);
   if (step_.precision() == Precision::FP8 && !casts_before_gather(scope_) && (changes || gathered)) {
     cast_weights(scope_, parameters(layer).linear);
   }
@@ -271,19 +280,21 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     memory_.allocate(MemoryUse::Gradients, waiting_gradients(action.chunk));
   }
   const LayerRange& range = plan_.layers_of(stage_, action.chunk);
-  for (std::int64_t layer = range.first + range.count; layer-- > range.first;) {
+  const std::int64_t lowest = std::max(range.first, lowest_layer());
+  for (std::int64_t layer = range.first + range.count; layer-- > lowest;) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
     if (parts.inputs) {
       gather_.use(unit_of(layer));
       cast_fp8_weights(layer, false);
     }
     BackwardParts of_layer = parts;
+    of_layer.weights = parts.weights && trains(ModelPart::Layers, layer);
     of_layer.recompute = parts.recompute == Recompute::None ? Recompute::None
                                                             : plan_.recompute_of(stage_, action.chunk, layer);
-    const Bytes passing = parts.weights ? passing_gradients(layer) : Bytes{0};
+    const Bytes passing = of_layer.weights ? passing_gradients(layer) : Bytes{0};
     memory_.allocate(MemoryUse::Gradients, passing);
     layer_backward(layer, of_layer);
-    if (parts.weights) {
+    if (of_layer.weights) {
       gradients_.layer_done();
     }
     memory_.release(MemoryUse::Gradients, passing);
@@ -295,7 +306,7 @@ void StageWriter::backward(const StageAction& action, BackwardParts parts) {
     update_fp8_scales(action.chunk, 2);  // gradients of output and input of each product
   }
   if (parts.weights) {
-    if (plan_.is_first(stage_, action.chunk) && !is_frozen(scope_)) {
+    if (plan_.is_first(stage_, action.chunk) && !is_frozen(scope_) && trains(ModelPart::Embedding)) {
       embedding_backward();
     }
     gradients_.pass_done();

@@ -123,8 +123,20 @@ class StageWriter {
   [[nodiscard]] bool has_embedding() const { return plan_.is_first(stage_, 0); }
   [[nodiscard]] bool has_head() const { return plan_.is_last(stage_, plan_.spec.chunks - 1); }
   [[nodiscard]] LayerParameters parameters(std::int64_t layer) const;
-  /// Parameters of embedding and head, where this stage has them.
-  [[nodiscard]] std::vector<std::int64_t> parameters_of_ends() const;
+  /// Parameters of embedding or head, where this stage has them.
+  [[nodiscard]] std::vector<std::int64_t> parameters_of_end(ModelPart part) const;
+  [[nodiscard]] std::int64_t frozen_tables() const;
+  [[nodiscard]] bool trains(ModelPart part, std::int64_t layer = 0) const {
+    return !setup_.frozen.has(part, layer);
+  }
+  /// The part that the output's weight is of.
+  [[nodiscard]] ModelPart part_of_output() const {
+    return model_.tied && has_embedding() ? ModelPart::Embedding : ModelPart::Head;
+  }
+  /// The layer that backward comes to last.
+  [[nodiscard]] std::int64_t lowest_layer() const {
+    return setup_.frozen.lowest_reached(ModelPart::Layers, model_.layers, trains(ModelPart::Embedding));
+  }
   [[nodiscard]] Bytes kept_by_chunk(int chunk) const;
   [[nodiscard]] std::int64_t vocabulary_share() const;
   [[nodiscard]] std::vector<GatherUnit> units() const;

@@ -101,6 +101,30 @@ TEST(KeptModel, ChannelsShrinkAlikeSoThatBranchesStillJoin) {
   EXPECT_EQ(kept.model.cnn->blocks[0].branches[0][1], "max_pool 3x3 /2");
 }
 
+TEST(KeptModel, BothStacksOfAnEncoderDecoderLoseTheSameShare) {
+  const ModelSpec full = shipped("t5_base");  // 12 + 12 layers, 12 heads of 64, 768 wide, 3072 between
+  const KeptModel kept = kept_model(
+      full, {{LayerGroup::Layers, 0.5}, {LayerGroup::Heads, 0.5}, {LayerGroup::FeedForward, 0.25}}, 64, {});
+  const EncoderDecoderSpec& model = *kept.model.encoder_decoder;
+  EXPECT_EQ(model.layers, 6);
+  EXPECT_EQ(model.layers_of_decoder(), 6);
+  EXPECT_EQ(model.heads, 6);
+  EXPECT_EQ(model.head_size.value_or(model.hidden / model.heads), 64);
+  EXPECT_EQ(model.hidden, 768);
+  EXPECT_EQ(model.feed_forward, 768);
+}
+
+TEST(KeptModel, XlnetsHeadsGoWithTheirPartOfTheHiddenWidth) {
+  const ModelSpec full = shipped("xlnet_large");  // 16 heads of 64
+  const KeptModel kept = kept_model(
+      full, {{LayerGroup::Layers, 0.5}, {LayerGroup::Heads, 0.5}, {LayerGroup::Hidden, 0.5}}, 64, {});
+  EXPECT_EQ(kept.model.xlnet->heads, 8);
+  EXPECT_EQ(kept.model.xlnet->hidden, 512);
+  EXPECT_EQ(kept.model.xlnet->layers, 12);
+  EXPECT_THROW((void)kept_model(full, {{LayerGroup::Heads, 0.5}}, 64, {}), FieldError);
+  EXPECT_THROW((void)kept_model(full, {{LayerGroup::Experts, 0.5}}, 64, {}), FieldError);
+}
+
 TEST(KeptModel, TensorCoresWantLargerMultiples) {
   const ModelSpec gpt = shipped("gpt3_6b7");
   EXPECT_EQ(usual_multiple(gpt, Precision::BF16, {}), 64);

@@ -16,7 +16,7 @@ WidthSearchTask random_task(std::uint64_t seed, std::size_t widths, std::size_t 
   WidthSearchTask task;
   for (std::size_t i = 0; i < widths; ++i) {
     const double share = static_cast<double>(i + 1) / static_cast<double>(widths);
-    task.widths.push_back({share, 0.4 + 0.6 * share + 0.1 * random.uniform(i), share});
+    task.widths.push_back({share, 0.4 + 0.6 * share + 0.1 * random.uniform(i), share, std::sqrt(share)});
   }
   task.transitions.assign(widths, std::vector<double>(widths));
   for (std::size_t i = 0; i < widths * widths; ++i) {
@@ -29,7 +29,7 @@ WidthSearchTask random_task(std::uint64_t seed, std::size_t widths, std::size_t 
 }
 
 struct Sum {
-  double seconds = 0, flops = 0;
+  double seconds = 0, flops = 0, quality = 0;
   std::size_t phases = 1, full = 0;
 };
 
@@ -42,6 +42,7 @@ Sum sum_of(const WidthSearchTask& task, const std::vector<std::size_t>& widths) 
     }
     sum.seconds += task.steps_of_slot * task.widths[widths[slot]].step;
     sum.flops += task.steps_of_slot * task.widths[widths[slot]].flops;
+    sum.quality += task.widths[widths[slot]].quality / static_cast<double>(widths.size());
     sum.full += widths[slot] + 1 == task.widths.size() ? 1 : 0;
   }
   return sum;
@@ -61,6 +62,7 @@ std::optional<double> least_by_trying(const WidthSearchTask& task) {
     const double saved = 1 - sum.flops / dense;
     const bool allowed = widths.back() + 1 == count && sum.phases <= task.most_phases &&
                          sum.full >= task.least_full_slots &&
+                         sum.quality >= task.least_quality.value_or(0) - 1e-12 &&
                          saved >= task.least_flops_saved.value_or(-1) - 1e-12 &&
                          saved <= task.most_flops_saved.value_or(2) + 1e-12;
     if (allowed && (!least || sum.seconds < *least)) least = sum.seconds;
@@ -74,6 +76,7 @@ TEST(WidthSearch, IsAsFastAsTheBestOfAllAssignments) {
     task.least_full_slots = seed % 3;
     if (seed % 2 == 0) task.most_flops_saved = 0.2 + 0.02 * static_cast<double>(seed);
     if (seed % 4 == 1) task.least_flops_saved = 0.3;
+    if (seed % 3 != 0) task.least_quality = 0.6 + 0.03 * static_cast<double>(seed);
     const auto found = fastest_schedule(task);
     const auto least = least_by_trying(task);
     ASSERT_EQ(found.has_value(), least.has_value()) << seed;
