@@ -5,9 +5,12 @@ Compiled together, what files share (library headers above all) is read once ins
 
 Usage: tools/source_batches.py SIZE FILE...     prints the number of each file's group, separated by semicolons
 """
+import functools
 import re
 import sys
 from pathlib import Path
+
+from project_sources import ROOT
 
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
 DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using|namespace) (?:[\w:]+::)?(\w+)|(?!template|namespace)[A-Za-z].*?\b(\w+)(?:\(| = |[{\[]))",
@@ -16,8 +19,18 @@ DEFINED = re.compile(r"^(?:(?:struct|class|enum(?: class)?|using|namespace) (?:[
 CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?: = |[{\[])")
 # A second name for something that is defined elsewhere: two files that give it alike can stand together.
 SECOND_NAME = re.compile(r"^(?:using (?!namespace)(?:[\w:]+::)?(\w+)(?: =[^;]*)?;|namespace (\w+) = [^;]*;)", re.MULTILINE)
+# What tests share: a test's own function of that name would hide it from the files behind.
+SUPPORT = re.compile(r'^#include "(tests/support/[^"]+)"', re.MULTILINE)
+DECLARED = re.compile(r"^(?:template <[^>]*> ?)?[A-Za-z][\w:<>,&* ]*?\b(\w+)(?:\(| = |\{)", re.MULTILINE)
 # Names that are brought in would stay for the files behind; literals and the tests' own do no harm.
 BROUGHT_IN = re.compile(r"^using namespace (?!.*(literals|testing);)|^#define ", re.MULTILINE)
+
+
+@functools.cache
+def declared_below(header: str):
+    """The names that a header of tests/support/ and those that it includes declare."""
+    text = (ROOT / header).read_text()
+    return frozenset(DECLARED.findall(text)).union(*map(declared_below, SUPPORT.findall(text)))
 
 
 def local_names(text: str):
@@ -26,7 +39,8 @@ def local_names(text: str):
     By name: the declaration, if another file may repeat it, else None.
     """
     bodies = ANONYMOUS.findall(text)
-    names = {name: None for body in bodies for pair in DEFINED.findall(body) for name in pair if name}
+    names = {name: "of tests/support" for header in SUPPORT.findall(text) for name in declared_below(header)}
+    names |= {name: None for body in bodies for pair in DEFINED.findall(body) for name in pair if name}
     names |= {name: None for body in bodies for name in CONSTANT.findall(body)}
     for body in bodies:
         for found in SECOND_NAME.finditer(body):

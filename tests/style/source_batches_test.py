@@ -33,6 +33,12 @@ class SourceBatches(unittest.TestCase):
         self.assertEqual(groups_of("using Json = nlohmann::json;", "struct Json {"), 2)
         self.assertEqual(groups_of("using kineto::Trace;", "using chakra::Trace;"), 2)
 
+    def test_a_name_of_the_tests_support_is_not_hidden(self):
+        shared = '#include "tests/support/transformer_job.hpp"\n'
+        own = "namespace lockstep {\nnamespace {\nJob job_of(int ranks) {\n}\n}  // namespace\n}\n"
+        self.assertEqual(len(batches_of([own, shared], 10, lambda text: text)), 2)
+        self.assertEqual(len(batches_of([shared, shared], 10, lambda text: text)), 1)
+
     def test_a_group_has_a_size(self):
         self.assertEqual(groups_of("int a() {", "int b() {", "int c() {", size=2), 2)
 
