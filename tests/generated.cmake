@@ -10,7 +10,7 @@ set(traces ${PROJECT_SOURCE_DIR}/../shared/data/traces)
 function(generated_test name)
   add_test(NAME generated.${name} COMMAND ${generated} ${ARGN})
   set_tests_properties(generated.${name} PROPERTIES LABELS generated TIMEOUT 600 SKIP_RETURN_CODE 77
-                       RESOURCE_LOCK generated_objects)
+                       RESOURCE_LOCK generated_objects COST 500)  # one after another: the first begins early
 endfunction()
 generated_test(dlrm -- dlrm_nvswitch)                              # uneven all-to-all, lookups, copies
 generated_test(gpt2 -- gpt2_8xa100)                                # eight ranks

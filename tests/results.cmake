@@ -5,9 +5,9 @@ target_link_libraries(kill_at PRIVATE ${CMAKE_DL_LIBS})
 foreach(command run export replay plan search sweep calibrate)
   add_test(NAME killed.${command} COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/kill_test.py
            --lockstep $<TARGET_FILE:lockstep> --preload $<TARGET_FILE:kill_at> ${command})
-  set_tests_properties(killed.${command} PROPERTIES LABELS unit TIMEOUT 300)
+  set_tests_properties(killed.${command} PROPERTIES LABELS unit TIMEOUT 300 COST 200)
 endforeach()
 
 add_test(NAME folder_of_results COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/result_folder_test.py
          $<TARGET_FILE:lockstep>)
-set_tests_properties(folder_of_results PROPERTIES LABELS unit TIMEOUT 300)
+set_tests_properties(folder_of_results PROPERTIES LABELS unit TIMEOUT 300 COST 200)

@@ -1,5 +1,5 @@
 # What `tools/check.sh` runs under the address and the undefined-behaviour sanitizer: the unit tests of configurations
-# and engines, a sample of scenarios, and half a minute of each fuzzer. Label `sanitized`, target `sanitized`.
+# and engines, a sample of scenarios, and ten seconds of each fuzzer. Label `sanitized`, target `sanitized`.
 
 add_custom_target(sanitized DEPENDS lockstep unit_base unit_sim fuzz)
 

@@ -11,6 +11,7 @@ add_test(NAME layering COMMAND python3 -B ${tools}/check_layering.py ${PROJECT_S
 add_test(NAME layering_check COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/check_layering_test.py)
 add_test(NAME one_definition COMMAND python3 -B ${tools}/check_one_definition.py ${PROJECT_SOURCE_DIR})
 add_test(NAME one_definition_check COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/check_one_definition_test.py)
+add_test(NAME source_batches COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/source_batches_test.py)
 add_test(NAME transcript_runner COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/run_transcript_test.py)
 
 # Made by CMake from the header sets that lockstep_library() declares: a source file for every header.
@@ -25,5 +26,5 @@ endif()
 
 set_tests_properties(format PROPERTIES SKIP_RETURN_CODE 77)  # another clang-format than tools/clang_version.py names
 set_tests_properties(headers PROPERTIES TIMEOUT 900 RUN_SERIAL TRUE)
-set_tests_properties(format links english changelog readme layering layering_check one_definition one_definition_check transcript_runner headers
-                     PROPERTIES LABELS style)
+set_tests_properties(format links english changelog readme layering layering_check one_definition one_definition_check
+                     source_batches transcript_runner headers PROPERTIES LABELS style)

@@ -61,7 +61,7 @@ set_tests_properties(inputs.pairwise PROPERTIES LABELS inputs COST 1000)  # the 
 
 add_test(NAME inputs.integer_bounds COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/integer_bounds.py
          $<TARGET_FILE:lockstep>)
-set_tests_properties(inputs.integer_bounds PROPERTIES LABELS inputs)
+set_tests_properties(inputs.integer_bounds PROPERTIES LABELS inputs COST 200)
 
 add_test(NAME inputs.installed COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/installed.py ${PROJECT_BINARY_DIR})
 set_tests_properties(inputs.installed PROPERTIES LABELS inputs SKIP_RETURN_CODE 77)
@@ -78,7 +78,7 @@ set_tests_properties(inputs.host_round_trip PROPERTIES LABELS inputs)
 foreach(case failures killed interrupted changed damaged shards mpi)
   add_test(NAME sweep.${case} COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/sweep_processes.py
            $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie ${case})
-  set_tests_properties(sweep.${case} PROPERTIES LABELS inputs SKIP_RETURN_CODE 77)
+  set_tests_properties(sweep.${case} PROPERTIES LABELS inputs SKIP_RETURN_CODE 77 COST 200)
 endforeach()
 
 # Traces with holes: what is missing is said, and not computed with.

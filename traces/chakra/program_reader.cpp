@@ -43,7 +43,7 @@ DataType type_named(std::string_view name) {
   throw WireError{fmt::format("'{}' is no data type", name)};
 }
 
-CollectiveKind collective_kind(const ProgramNode& node) {
+CollectiveKind kind_of_collective(const ProgramNode& node) {
   using enum CollectiveKind;
   if (node.type == static_cast<std::uint64_t>(NodeType::Send)) return Send;
   if (node.type == static_cast<std::uint64_t>(NodeType::Receive)) return Receive;
@@ -198,7 +198,7 @@ class ProgramReader {
   CollectiveCall collective(const ProgramNode& node) const {
     const ProgramAttributes& attributes = node.attributes;
     CollectiveCall call;
-    call.kind = collective_kind(node);
+    call.kind = kind_of_collective(node);
     call.type = type_named(attributes.text("dtype"));
     call.group = attributes.index("group", static_cast<double>(result_.program.groups.size()));
     call.size = Bytes{positive(attributes, "bytes")};
