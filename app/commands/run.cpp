@@ -8,13 +8,17 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "app/interruption.hpp"
 #include "app/metrics_json.hpp"
 #include "app/report.hpp"
+#include "app/report/page.hpp"
+#include "app/report/run_page.hpp"
 #include "app/result_folder.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "base/effective.hpp"
@@ -30,6 +34,7 @@
 #include "scenario/straddling_groups.hpp"
 #include "scenario/trust.hpp"
 #include "traces/chrome_trace.hpp"
+#include "traces/timeline_budget.hpp"
 
 namespace lockstep {
 namespace {
@@ -148,7 +153,14 @@ ChromeTraceOptions trace_options(const RunOptions& options, const ResolvedScenar
   for (const NoiseSpec& noise : resolved.scenario.vary.noise) {
     trace.noise.push_back(noise.name);
   }
-  trace.ranks = asked_for.empty() ? simulated : asked_for;
+  const bool is_bounded = options.timeline_ranks.empty() || options.timeline_events > 0;
+  TimelinePart part = part_within(resolved.job, asked_for.empty() ? simulated : asked_for,
+                                  !is_bounded                   ? std::numeric_limits<std::uint64_t>::max()
+                                  : options.timeline_events > 0 ? options.timeline_events
+                                                                : kTimelineEvents);
+  trace.ranks = std::move(part.ranks);
+  trace.first_step = part.first_step;
+  trace.left_out = std::move(part.left_out);
   trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
   return trace;
 }
@@ -168,9 +180,25 @@ std::string count_text(std::uint64_t count) {
                                     : fmt::format("{:.3g} billion", number / kBillion);
 }
 
+/// Who listens to the run: the timeline's file, and the page.
+struct Listeners {
+  std::optional<ChromeTraceWriter> timeline;
+  std::optional<PageTimeline> page;
+  TimelineTee both;
+  std::string left_out{};  ///< TimelinePart::left_out
+
+  TimelineRequest open(const ResolvedScenario& resolved, const ChromeTraceOptions& trace) {
+    left_out = trace.left_out;
+    timeline.emplace(resolved.job, resolved.fabric.vertices(), trace);
+    page.emplace(resolved.job, trace.ranks);
+    both.add(*timeline);
+    both.add(*page);
+    return {&both, trace.ranks};
+  }
+};
+
 void say_where_results_are(const ResolvedScenario& resolved, const SimulationResult& result,
-                           const std::optional<ResultFolder>& results,
-                           const std::optional<ChromeTraceWriter>& timeline) {
+                           const std::optional<ResultFolder>& results, const Listeners& listeners) {
   const bool folded = result.simulated_ranks < resolved.job.ranks.size();
   fmt::print(stderr, "\nsimulated {} operations{} in {:.3f} s\n", count_text(result.operations),
              folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
@@ -178,21 +206,29 @@ void say_where_results_are(const ResolvedScenario& resolved, const SimulationRes
                     : "",
              result.wall_seconds);
   if (results) {
-    fmt::print(stderr, "results in {}\n", results->path().string());
+    fmt::print(stderr, "results in {}\nlook at them: {}\n", results->path().string(),
+               (results->path() / kReportPage).string());
   }
+  const auto& timeline = listeners.timeline;
   if (timeline && !timeline->paths().empty()) {
     fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
                (results->path() / timeline->paths().front().filename()).string());
   }
+  if (!listeners.left_out.empty()) {
+    fmt::print(stderr, "it shows {}; --timeline-events NUMBER shows more\n", listeners.left_out);
+  }
 }
 
-/// Beside the configuration; then all get their names.
-void write_rest(const ResolvedScenario& resolved, const std::string& metrics,
-                std::optional<ChromeTraceWriter>& timeline, ResultFolder& results) {
-  write_whole_file(results.staged() / "metrics.json", metrics);
+/// All files get their names.
+void write_files(const ResolvedScenario& resolved, const SimulationResult& result, const RunTexts& texts,
+                 Listeners& listeners, ResultFolder& results) {
+  write_whole_file(results.staged() / "effective.yaml", texts.scenario);
+  write_whole_file(results.staged() / "metrics.json", texts.metrics);
   write_embedding_plan(resolved, results.staged() / "embedding_plan.yaml");
-  if (timeline) {
-    timeline->finish();
+  write_whole_file(results.staged() / kReportPage,
+                   run_page(resolved, result, texts, listeners.page ? &*listeners.page : nullptr));
+  if (listeners.timeline) {
+    listeners.timeline->finish();
   }
   results.commit();
 }
@@ -200,8 +236,8 @@ void write_rest(const ResolvedScenario& resolved, const std::string& metrics,
 }  // namespace
 
 bool is_of_run(const std::string& name) {
-  return name == "effective.yaml" || name == "metrics.json" || name == "embedding_plan.yaml" ||
-         (name.starts_with("timeline.") && name.ends_with("json.gz"));
+  return name == "effective.yaml" || name == "metrics.json" || name == kReportPage ||
+         name == "embedding_plan.yaml" || (name.starts_with("timeline.") && name.ends_with("json.gz"));
 }
 
 int run_command(const RunOptions& options) {
@@ -226,16 +262,14 @@ int run_command(const RunOptions& options) {
       results->abandon();
     }
   }};
-  std::optional<ChromeTraceWriter> timeline;
+  Listeners listeners;
   (void)asked_timeline_ranks(options, resolved);  // what cannot be is told before anything is simulated
   const auto open_timeline = [&](const std::vector<std::uint32_t>& simulated) {
     progress.say("simulating");
     if (options.no_timeline || !results) {
       return TimelineRequest{};
     }
-    const ChromeTraceOptions trace = trace_options(options, resolved, results->staged(), simulated);
-    timeline.emplace(resolved.job, resolved.fabric.vertices(), trace);
-    return TimelineRequest{&*timeline, trace.ranks};
+    return listeners.open(resolved, trace_options(options, resolved, results->staged(), simulated));
   };
   warn_of_traces(resolved);
   warn_of_guesses(resolved);
@@ -250,14 +284,13 @@ int run_command(const RunOptions& options) {
   const std::string metrics = metrics_json(resolved, result, gains);
   if (results) {
     progress.say("writing results");
-    write_whole_file(results->staged() / "effective.yaml",
-                     effective_text<ScenarioSpec>(portable(document, configs), configs));
-    write_rest(resolved, metrics, timeline, *results);
+    const RunTexts texts{metrics, effective_text<ScenarioSpec>(portable(document, configs), configs)};
+    write_files(resolved, result, texts, listeners, *results);
   }
   progress.done();
   print(options, metrics, report(resolved, result, gains));
   if (!options.quiet) {
-    say_where_results_are(resolved, result, results, timeline);
+    say_where_results_are(resolved, result, results, listeners);
   }
   return 0;
 }
@@ -283,6 +316,11 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--timeline-ranks", options->timeline_ranks,
                       "ranks in the timeline, e.g. 0,8-15 or all (default: all of up to 64; of more, one "
                       "for each class of alike ranks)");
+  command
+      ->add_option("--timeline-events", options->timeline_events,
+                   "most events of the timeline (default: 1000000 where --timeline-ranks says no ranks): the "
+                   "last steps, and ranks that differ first")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--timeline-per-rank", options->timeline_per_rank,
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");

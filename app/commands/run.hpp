@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,8 +17,9 @@ struct RunOptions {
   std::string scenario;  ///< name of a shipped one, file or folder
   std::string folder;    ///< where results go; empty: lockstep-out/NAME
   std::vector<Override> overrides;
-  std::string json;            ///< `-`: metrics to stdout instead of the answer
-  std::string timeline_ranks;  ///< as parse_ranks() reads them; empty: see run_command()
+  std::string json;                   ///< `-`: metrics to stdout instead of the answer
+  std::string timeline_ranks;         ///< as parse_ranks() reads them; empty: see run_command()
+  std::uint64_t timeline_events = 0;  ///< most of the timeline; 0: kTimelineEvents, of ranks not asked for
   bool no_timeline = false;
   bool timeline_per_rank = false;
   bool hta_names = false;
