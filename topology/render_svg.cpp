@@ -163,7 +163,7 @@ class Picture {
     svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="26" rx="{}" fill="{}" stroke="{}"/>)",
              centre.x - look.width / 2, centre.y - 13, look.width, look.corner, look.fill, look.stroke);
     svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle"{}>{}</text></g>)", centre.x, centre.y + 4,
-             vertex.kind == VertexKind::Gpu ? R"( fill="white" font-weight="bold")" : "",
+             vertex.kind == VertexKind::Gpu ? R"( fill="white" font-weight="bold")" : R"( fill="#222222")",
              svg_escaped(short_name(vertex)));
   }
 

@@ -8,18 +8,18 @@ function figures(list) {
 
 // One bar of parts [{name, value, colour}] that share a whole; what is left of the whole is empty.
 function stack(parts, whole, format) {
-  const shown = parts.filter((part) => part.value > 0);
+  const shown = parts.filter((part) => part.value > 0), share = (part) => part.value / whole < 5e-4 ? "< 0.1 %" : percent(part.value / whole);
   const bar = el("div", { class: "stack", role: "img", "aria-label": shown.map((p) => `${p.name} ${percent(p.value / whole)}`).join(", ") },
     shown.map((part) => el("span", {
       title: `${part.name}: ${format(part.value)}, ${percent(part.value / whole)}`,
       style: { width: `${100 * part.value / whole}%`, background: part.colour },
     })));
   const legend = el("ul", { class: "legend" }, shown.map((part) => el("li", {},
-    el("i", { class: "swatch", style: { background: part.colour } }), part.name + " ", el("b", {}, percent(part.value / whole)))));
+    el("i", { class: "swatch", style: { background: part.colour } }), part.name + " ", el("b", {}, share(part)))));
   return [bar, legend];
 }
 
-// Columns: {key, label, format, kind: "num" | "text" | "bar" | "tag", colour(row), value(row)}. A column of bars draws its
+// Columns: {key, label, format, kind: "num" | "text" | "long" | "bar" | "tag", colour(row), value(row)}. A column of bars draws its
 // number as a length: the table behind the chart is the chart.
 function table(columns, rows, options = {}) {
   const most = options.most ?? 12;
@@ -37,7 +37,7 @@ function table(columns, rows, options = {}) {
     }
     if (column.kind === "tag") return el("td", {}, data ? el("span", { class: "tag " + data }, data) : "");
     const text = data === undefined || data === null ? "" : column.format ? column.format(data, row) : plain(data);
-    return el("td", { class: column.kind === "num" ? "num" : "text" }, text);
+    return el("td", { class: column.kind === "num" ? "num" : column.kind === "long" ? "text long" : "text" }, text);
   }
   function fill() {
     body.replaceChildren(...order.slice(0, all ? undefined : most).map((row) =>

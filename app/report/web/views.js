@@ -1,6 +1,8 @@
 "use strict";
 // A view for each command, and the page itself.
 
+const share_text = (share) => share > 0 && share < 5e-4 ? "< 0.1 %" : percent(share);
+
 const kProvenance = [["measured", "green"], ["fitted", "blue"], ["derived", "orange"], ["guessed", "red"]];
 
 function part_colour(name) {
@@ -15,18 +17,18 @@ function breakdown(parts, whole, title, note) {
   const rows = Object.entries(parts).map(([name, value]) => ({ name, value, colour: part_colour(name) }));
   return section(title, note, ...stack(rows, whole, seconds), ...table([
     { key: "name", label: "part", kind: "text" }, { key: "value", label: "time", kind: "num", format: seconds },
-    { key: "share", label: "share", kind: "num", value: (row) => row.value / whole, format: (share) => percent(share) },
+    { key: "share", label: "share", kind: "num", value: (row) => row.value / whole, format: share_text },
     { key: "value", kind: "bar", colour: (row) => row.colour }], rows));
 }
 
-function path_section(path, bandwise) {
+function path_section(path) {
   const length = path.reduce((sum, piece) => sum + piece.seconds, 0);
   return section("Critical path", "What the step waited for, from its end back to its start: only what is on this list makes the step shorter.", ...table([
     { key: "what", label: "what", kind: "text" }, { key: "seconds", label: "time", kind: "num", format: seconds },
-    { key: "share", label: "share", kind: "num", value: (row) => row.seconds / length, format: (share) => percent(share) },
+    { key: "share", label: "share", kind: "num", value: (row) => row.seconds / length, format: share_text },
     { key: "seconds", kind: "bar", colour: (row) => /^host|launch|gap|silence/.test(row.what) ? colour("grey") : row.bottleneck ? colour("orange") : colour("blue") },
     { key: "pieces", label: "pieces", kind: "num" }, { key: "provenance", label: "rests on", kind: "tag" },
-    { key: "bottleneck", label: "bound by", kind: "text" }], path, { most: 10 }));
+    ...(path.some((piece) => piece.bottleneck) ? [{ key: "bottleneck", label: "bound by", kind: "text" }] : [])], path, { most: 10 }));
 }
 
 function memory_section(memory, title) {
@@ -80,7 +82,7 @@ function run_view(page) {
 }
 
 function pictures_section(page, title, note) {
-  return page.pictures.length ? section(title, note, ...page.pictures.map((one) => [page.pictures.length > 1 ? el("h3", {}, one.title) : null, picture(one.svg, one.title)]).flat()) : null;
+  return page.pictures.length ? section(title, note, el("div", { class: page.pictures.length > 1 ? "pictures" : null }, page.pictures.map((one) => picture(one.svg, one.title)))) : null;
 }
 
 function sweep_view(page) {
@@ -91,7 +93,7 @@ function sweep_view(page) {
     { key: "step_time_s", label: "step time", kind: "num", format: seconds }, { key: "step_time_band", label: "band", kind: "num", format: band }, { key: "step_time_s", kind: "bar", colour: (row) => colour(row === best ? "green" : "blue") }];
   for (const [key, label, format] of [["tokens_per_s", "tokens/s", digits], ["samples_per_s", "samples/s", digits], ["mfu", "MFU", percent], ["memory_peak_bytes", "memory", bytes],
     ["cost_per_million_tokens", "cost, M tokens", digits], ["cost_per_million_samples", "cost, M samples", digits], ["bottleneck", "bottleneck"], ["message", "what went wrong"]]) {
-    if (has(key) && !(key === "samples_per_s" && has("tokens_per_s"))) columns.push({ key, label, kind: format ? "num" : "text", format: format ? (value) => format(value) : undefined });
+    if (has(key) && !(key === "samples_per_s" && has("tokens_per_s"))) columns.push({ key, label, kind: format ? "num" : "long", format: format ? (value) => format(value) : undefined });
   }
   return [
     best ? figures([["best step", seconds(best.step_time_s), band(best.step_time_band)], best.tokens_per_s ? ["tokens a second", digits(best.tokens_per_s)] : ["samples a second", digits(best.samples_per_s)],
@@ -100,8 +102,6 @@ function sweep_view(page) {
     section("All points", "The best is bold. A heading sorts.", ...table(columns, data.points, { most: 40, best: (row) => row === best })),
   ];
 }
-
-const plan_words = (plan) => plan.scenario ?? "";
 
 function plan_short(plan) {
   const parts = [`tp ${plan.tensor}`, `dp ${plan.data}`, `pp ${plan.pipeline}`];
@@ -125,7 +125,7 @@ function plan_view(page) {
     best ? figures([["best step", seconds(best.step_s), band(best.band)], ["memory", bytes(best.memory_bytes)], ["GPUs", plain(best.plan.gpus)],
       data.own_plan_step_s ? ["the scenario's own plan", seconds(data.own_plan_step_s), `the best takes ${percent(1 - best.step_s / data.own_plan_step_s)} less`] : null]) : null,
     section("The fastest plans", "Simulated whole. Plans whose bands overlap are as good as one another.", ...table(columns("blue"), data.best, { best: (row) => row === best }),
-      best ? details("the best plan as keys of a scenario", el("pre", {}, plan_words(best.plan))) : null),
+      best ? details("the best plan as keys of a scenario", el("pre", {}, best.plan.scenario ?? "")) : null),
     pictures_section(page, "Step time and memory", null),
     section("Pareto front", "Of step time, memory and number of GPUs: nothing is better in one without being worse in another.", ...table(columns("sky"), data.pareto_front)),
     section("What was looked at", `${digits(data.combinations, 9)} combinations, ${data.candidates} of them worth a look; ${data.stages.simulated} of ${data.stages.to_simulate} stages simulated, ${data.estimated_to_fit} plans estimated to fit.${data.complete ? "" : " The search was not completed."}`,
@@ -184,8 +184,6 @@ function compare_view(page) {
 
 function validate_view(page) {
   const sets = Array.isArray(page.data) ? page.data : [page.data];
-  const quantity = (set) => Object.keys(set.errors ?? {})[0];
-  const errors = (set) => { const of = set.errors?.[quantity(set)]; return of?.all ?? of?.lockstep ?? (Array.isArray(of) ? of[0]?.lockstep : of?.overall) ?? {}; };
   return [
     pictures_section(page, "Predicted against measured", null),
     ...sets.map((set) => section(set.title ?? set.name, `${set.points.length} points of ${set.name}.`, details("every point", ...table_of(set.points.map(flat), { most: 50 })))),
