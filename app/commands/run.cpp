@@ -8,10 +8,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "app/interruption.hpp"
@@ -20,6 +18,7 @@
 #include "app/report/page.hpp"
 #include "app/report/run_page.hpp"
 #include "app/result_folder.hpp"
+#include "app/run_timeline.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
@@ -28,13 +27,10 @@
 #include "scenario/memory_demand.hpp"
 #include "scenario/opened_scenario.hpp"
 #include "scenario/prediction.hpp"
-#include "scenario/rank_list.hpp"
 #include "scenario/scenario_file.hpp"
 #include "scenario/sensitivity.hpp"
 #include "scenario/straddling_groups.hpp"
 #include "scenario/trust.hpp"
-#include "traces/chrome_trace.hpp"
-#include "traces/timeline_budget.hpp"
 
 namespace lockstep {
 namespace {
@@ -102,21 +98,6 @@ void warn_of_full_memory(const ResolvedScenario& resolved) {
   }
 }
 
-/// Ranks of the timeline: those asked for, all of a small job; else empty.
-std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const ResolvedScenario& resolved) {
-  constexpr std::size_t kFew = 64;
-  const std::size_t ranks = resolved.job.ranks.size();
-  if (options.timeline_ranks.empty()) {
-    return ranks <= kFew ? parse_ranks("all", ranks) : std::vector<std::uint32_t>{};
-  }
-  try {
-    return parse_ranks(options.timeline_ranks, ranks);
-  } catch (const std::invalid_argument& problem) {
-    throw std::invalid_argument{
-        fmt::format("--timeline-ranks {}: {}", options.timeline_ranks, problem.what())};
-  }
-}
-
 /// Writes the places of a DLRM's tables, in the form that `parallelism.embedding.plan` takes.
 void write_embedding_plan(const ResolvedScenario& resolved, const std::filesystem::path& file) {
   const ScenarioSpec& scenario = resolved.scenario;
@@ -142,29 +123,6 @@ std::vector<ImprovedStep> more_of_each_resource(const RunOptions& options, Resol
   return improved_steps(resolved, usual_jobs({}, process_environment()));
 }
 
-/// @param simulated ranks that are shown where none are asked for
-ChromeTraceOptions trace_options(const RunOptions& options, const ResolvedScenario& resolved,
-                                 const std::filesystem::path& folder,
-                                 const std::vector<std::uint32_t>& simulated) {
-  const std::vector<std::uint32_t> asked_for = asked_timeline_ranks(options, resolved);
-  ChromeTraceOptions trace;
-  trace.path = folder / "timeline.json.gz";
-  trace.file_per_rank = options.timeline_per_rank;
-  for (const NoiseSpec& noise : resolved.scenario.vary.noise) {
-    trace.noise.push_back(noise.name);
-  }
-  const bool is_bounded = options.timeline_ranks.empty() || options.timeline_events > 0;
-  TimelinePart part = part_within(resolved.job, asked_for.empty() ? simulated : asked_for,
-                                  !is_bounded                   ? std::numeric_limits<std::uint64_t>::max()
-                                  : options.timeline_events > 0 ? options.timeline_events
-                                                                : kTimelineEvents);
-  trace.ranks = std::move(part.ranks);
-  trace.first_step = part.first_step;
-  trace.left_out = std::move(part.left_out);
-  trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
-  return trace;
-}
-
 void print(const RunOptions& options, const std::string& metrics, const std::string& text) {
   fmt::print("{}", options.json == "-" ? metrics : text);
   if (!options.json.empty() && options.json != "-") {
@@ -180,25 +138,8 @@ std::string count_text(std::uint64_t count) {
                                     : fmt::format("{:.3g} billion", number / kBillion);
 }
 
-/// Who listens to the run: the timeline's file, and the page.
-struct Listeners {
-  std::optional<ChromeTraceWriter> timeline;
-  std::optional<PageTimeline> page;
-  TimelineTee both;
-  std::string left_out{};  ///< TimelinePart::left_out
-
-  TimelineRequest open(const ResolvedScenario& resolved, const ChromeTraceOptions& trace) {
-    left_out = trace.left_out;
-    timeline.emplace(resolved.job, resolved.fabric.vertices(), trace);
-    page.emplace(resolved.job, trace.ranks);
-    both.add(*timeline);
-    both.add(*page);
-    return {&both, trace.ranks};
-  }
-};
-
 void say_where_results_are(const ResolvedScenario& resolved, const SimulationResult& result,
-                           const std::optional<ResultFolder>& results, const Listeners& listeners) {
+                           const std::optional<ResultFolder>& results, const RunTimeline& timeline) {
   const bool folded = result.simulated_ranks < resolved.job.ranks.size();
   fmt::print(stderr, "\nsimulated {} operations{} in {:.3f} s\n", count_text(result.operations),
              folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
@@ -206,30 +147,19 @@ void say_where_results_are(const ResolvedScenario& resolved, const SimulationRes
                     : "",
              result.wall_seconds);
   if (results) {
-    fmt::print(stderr, "results in {}\nlook at them: {}\n", results->path().string(),
-               (results->path() / kReportPage).string());
-  }
-  const auto& timeline = listeners.timeline;
-  if (timeline && !timeline->paths().empty()) {
-    fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
-               (results->path() / timeline->paths().front().filename()).string());
-  }
-  if (!listeners.left_out.empty()) {
-    fmt::print(stderr, "it shows {}; --timeline-events NUMBER shows more\n", listeners.left_out);
+    fmt::print(stderr, "results in {}\nlook at them: {}\n{}", results->path().string(),
+               (results->path() / kReportPage).string(), timeline.remark(results->path()));
   }
 }
 
 /// All files get their names.
 void write_files(const ResolvedScenario& resolved, const SimulationResult& result, const RunTexts& texts,
-                 Listeners& listeners, ResultFolder& results) {
+                 RunTimeline& timeline, ResultFolder& results) {
   write_whole_file(results.staged() / "effective.yaml", texts.scenario);
   write_whole_file(results.staged() / "metrics.json", texts.metrics);
   write_embedding_plan(resolved, results.staged() / "embedding_plan.yaml");
-  write_whole_file(results.staged() / kReportPage,
-                   run_page(resolved, result, texts, listeners.page ? &*listeners.page : nullptr));
-  if (listeners.timeline) {
-    listeners.timeline->finish();
-  }
+  write_whole_file(results.staged() / kReportPage, run_page(resolved, result, texts, timeline.page()));
+  timeline.finish(result);
   results.commit();
 }
 
@@ -237,7 +167,8 @@ void write_files(const ResolvedScenario& resolved, const SimulationResult& resul
 
 bool is_of_run(const std::string& name) {
   return name == "effective.yaml" || name == "metrics.json" || name == kReportPage ||
-         name == "embedding_plan.yaml" || (name.starts_with("timeline.") && name.ends_with("json.gz"));
+         name == "embedding_plan.yaml" ||
+         (name.starts_with("timeline.") && (name.ends_with("json.gz") || name.ends_with(kPerfettoEnding)));
 }
 
 int run_command(const RunOptions& options) {
@@ -262,14 +193,14 @@ int run_command(const RunOptions& options) {
       results->abandon();
     }
   }};
-  Listeners listeners;
-  (void)asked_timeline_ranks(options, resolved);  // what cannot be is told before anything is simulated
+  RunTimeline timeline;
+  check_timeline(options, resolved);
   const auto open_timeline = [&](const std::vector<std::uint32_t>& simulated) {
     progress.say("simulating");
     if (options.no_timeline || !results) {
       return TimelineRequest{};
     }
-    return listeners.open(resolved, trace_options(options, resolved, results->staged(), simulated));
+    return timeline.open(options, resolved, results->staged(), simulated);
   };
   warn_of_traces(resolved);
   warn_of_guesses(resolved);
@@ -285,12 +216,12 @@ int run_command(const RunOptions& options) {
   if (results) {
     progress.say("writing results");
     const RunTexts texts{metrics, effective_text<ScenarioSpec>(portable(document, configs), configs)};
-    write_files(resolved, result, texts, listeners, *results);
+    write_files(resolved, result, texts, timeline, *results);
   }
   progress.done();
   print(options, metrics, report(resolved, result, gains));
   if (!options.quiet) {
-    say_where_results_are(resolved, result, results, listeners);
+    say_where_results_are(resolved, result, results, timeline);
   }
   return 0;
 }

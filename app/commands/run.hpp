@@ -17,8 +17,9 @@ struct RunOptions {
   std::string scenario;  ///< name of a shipped one, file or folder
   std::string folder;    ///< where results go; empty: lockstep-out/NAME
   std::vector<Override> overrides;
-  std::string json;                   ///< `-`: metrics to stdout instead of the answer
-  std::string timeline_ranks;         ///< as parse_ranks() reads them; empty: see run_command()
+  std::string json;            ///< `-`: metrics to stdout instead of the answer
+  std::string timeline_ranks;  ///< as parse_ranks() reads them; empty: see run_command()
+  std::string timeline;        ///< name of its file, whose ending says the format; empty: see run_command()
   std::uint64_t timeline_events = 0;  ///< most of the timeline; 0: kTimelineEvents, of ranks not asked for
   bool no_timeline = false;
   bool timeline_per_rank = false;

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "traces/kineto_names.hpp"
+#include "traces/span_names.hpp"
 
 namespace lockstep {
 namespace {
@@ -36,44 +36,6 @@ class NameTable {
 
 std::int64_t whole_ns(double seconds) {
   return std::llround(seconds * 1e9);
-}
-
-bool is_on_gpu(const TimelineSpan& span) {
-  return span.kind == SpanKind::Kernel || span.kind == SpanKind::Collective;
-}
-
-std::string name_of_span(const Job& job, const TimelineSpan& span) {
-  const RankAssignment& rank = job.ranks[span.rank];
-  const Program& program = *job.programs[rank.program];
-  if (span.kind == SpanKind::Noise) {
-    return "noise";
-  }
-  const Instruction& instruction = program.threads[span.thread].instructions[span.instruction];
-  switch (span.kind) {
-    case SpanKind::Kernel:
-      return slice_name(program.kernels[instruction.per_rank ? rank.kernel_slots[instruction.operand]
-                                                             : instruction.operand]);
-    case SpanKind::Collective: {
-      const CollectiveCall& call =
-          program.collectives[instruction.per_rank ? rank.collective_slots[instruction.operand]
-                                                   : instruction.operand];
-      return fmt::format("{}, {}", to_string(call.kind), program.groups[call.group]);
-    }
-    case SpanKind::Runtime:
-    case SpanKind::HostWait: {
-      const KernelCall* kernel = nullptr;
-      if (instruction.op == Opcode::Launch) {
-        kernel = &program.kernels[instruction.per_rank ? rank.kernel_slots[instruction.operand]
-                                                       : instruction.operand];
-      }
-      return std::string{runtime_name(instruction.op, kernel).name};
-    }
-    case SpanKind::Range:
-    case SpanKind::HostWork:
-    case SpanKind::Noise:
-      break;
-  }
-  return program.names[instruction.operand];
 }
 
 /// A lane of a rank: a host thread, or a stream.
@@ -161,7 +123,7 @@ std::string PageTimeline::json(std::span<const double> step_ends) const {
       auto& [text, before] = lanes[{on_gpu, on_gpu ? span.stream : span.thread}];
       const std::int64_t start = whole_ns(span.start);
       fmt::format_to(std::back_inserter(text), "{}{},{},{}", text.empty() ? "" : ",", start - before,
-                     whole_ns(span.end) - start, names.number(name_of_span(job_, span)));
+                     whole_ns(span.end) - start, names.number(span_name(job_, span)));
       if (on_gpu) {
         const bool waits = span.kind == SpanKind::Collective;
         fmt::format_to(std::back_inserter(text), ",{}", waits ? whole_ns(span.transfer_start) - start : -1);
