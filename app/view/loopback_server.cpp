@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <exception>
 #include <string>
 #include <thread>
 #include <utility>
@@ -61,7 +62,7 @@ void answer(tcp::socket socket, const StaticFiles& files, std::uint16_t port) {
   http::response<http::string_body> response{http::int_to_status(static_cast<unsigned>(found.status)), 11};
   response.set(http::field::content_type, found.type);
   response.set(http::field::cache_control, "no-store");
-  response.set(http::field::x_content_type_options, "nosniff");
+  response.set("X-Content-Type-Options", "nosniff");
   response.keep_alive(false);
   const std::size_t size = found.body.size();
   if (request.method() != http::verb::head) {

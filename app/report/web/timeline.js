@@ -1,7 +1,7 @@
 "use strict";
 // One step on a canvas: host threads and streams of a few ranks. Zoom, pan, hover, keys; the critical path is lit.
 
-const kLabel = 150, kAxis = 24, kRankRow = 24, kHostRow = 13, kGpuRow = 22, kPathRow = 4, kGap = 5, kHostDepth = 4;
+const kAxis = 24, kRankRow = 24, kHostRow = 13, kGpuRow = 22, kPathRow = 4, kGap = 5, kHostDepth = 4;
 
 // From the flat numbers of the data to arrays; rows of nested host spans.
 function unpacked_lane(lane) {
@@ -44,6 +44,8 @@ class Timeline {
     this.first = Math.min(...lanes.map((lane) => lane.start[0]));
     this.last = Math.max(data.step_end, ...lanes.map((lane) => lane.end.reduce((a, b) => Math.max(a, b), 0)));
     this.pattern = null;
+    this.width = 1000;
+    this.label = 150;
     this.hosts = this.ranks.length === 1;
     this.lit = true;
     this.find = "";
@@ -85,7 +87,7 @@ class Timeline {
     c.addEventListener("pointerdown", (e) => { grabbed = { x: e.clientX, from: this.from, to: this.to, moved: false }; c.setPointerCapture(e.pointerId); });
     c.addEventListener("pointermove", (e) => {
       if (grabbed) {
-        const shift = (grabbed.x - e.clientX) * (grabbed.to - grabbed.from) / (this.width - kLabel);
+        const shift = (grabbed.x - e.clientX) * (grabbed.to - grabbed.from) / (this.width - this.label);
         grabbed.moved = grabbed.moved || Math.abs(grabbed.x - e.clientX) > 3;
         this.from = grabbed.from + shift; this.to = grabbed.to + shift;
         this.draw();
@@ -110,8 +112,8 @@ class Timeline {
     addEventListener("afterprint", () => { delete document.documentElement.dataset.theme; this.draw(); });
   }
 
-  time_at(x) { return this.from + (x - kLabel) * (this.to - this.from) / (this.width - kLabel); }
-  x_of(time) { return kLabel + (time - this.from) * (this.width - kLabel) / (this.to - this.from); }
+  time_at(x) { return this.from + (x - this.label) * (this.to - this.from) / (this.width - this.label); }
+  x_of(time) { return this.label + (time - this.from) * (this.width - this.label) / (this.to - this.from); }
   pan(share) { const by = share * (this.to - this.from); this.from += by; this.to += by; }
   zoom(factor, around = (this.from + this.to) / 2) {
     const span = Math.min(4 * (this.last - this.first), Math.max(200, (this.to - this.from) * factor));
@@ -141,6 +143,7 @@ class Timeline {
   draw() {
     const rows = this.rows(), scale = devicePixelRatio || 1, style = getComputedStyle(document.documentElement);
     this.width = this.box.clientWidth || 1000;
+    this.label = this.width < 600 ? 92 : 150;
     this.canvas.width = this.width * scale;
     this.canvas.height = this.height * scale;
     this.canvas.style.height = this.height + "px";
@@ -180,12 +183,12 @@ class Timeline {
   }
 
   draw_axis(g) {
-    const span = this.to - this.from, rough = span / Math.max(3, (this.width - kLabel) / 120), power = 10 ** Math.floor(Math.log10(rough));
+    const span = this.to - this.from, rough = span / Math.max(3, (this.width - this.label) / 120), power = 10 ** Math.floor(Math.log10(rough));
     const tick = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
     const zero = this.step[0];
     for (let k = Math.ceil((this.from - zero) / tick); zero + k * tick <= this.to; ++k) {
       const x = this.x_of(zero + k * tick);
-      if (x < kLabel) continue;
+      if (x < this.label) continue;
       g.strokeStyle = this.shade.grid;
       g.beginPath(); g.moveTo(x + 0.5, kAxis - 4); g.lineTo(x + 0.5, this.height); g.stroke();
       g.fillStyle = this.shade.muted;
@@ -195,7 +198,7 @@ class Timeline {
     g.textAlign = "left";
     for (const edge of this.step) {
       const x = this.x_of(edge);
-      if (x < kLabel) continue;
+      if (x < this.label) continue;
       g.strokeStyle = this.shade.muted;
       g.setLineDash([4, 3]);
       g.beginPath(); g.moveTo(x, kAxis - 4); g.lineTo(x, this.height); g.stroke();
@@ -206,7 +209,7 @@ class Timeline {
   draw_lane(g, row) {
     const { lane } = row, height = lane.gpu ? kGpuRow : kHostRow, shade = this.shade;
     g.save();
-    g.beginPath(); g.rect(kLabel, row.y, this.width - kLabel, row.height); g.clip();
+    g.beginPath(); g.rect(this.label, row.y, this.width - this.label, row.height); g.clip();
     const drawn = new Float64Array(kHostDepth).fill(-10), colours = [];
     for (let i = 0; i < lane.start.length; ++i) {
       if (lane.end[i] < this.from || lane.start[i] > this.to) continue;
@@ -227,7 +230,7 @@ class Timeline {
         g.fillStyle = shade[tone];
         g.fillRect(x, y, wide > 3 ? wide - 0.7 : wide, height - 1);
       }
-      if (wide > 46) this.write_name(g, this.names[lane.label[i]], Math.max(x, kLabel), Math.min(end, this.width), y + height / 2 - 0.5, lane.wait[i] > 0 ? "ink" : tone);
+      if (wide > 46) this.write_name(g, this.names[lane.label[i]], Math.max(x, this.label), Math.min(end, this.width), y + height / 2 - 0.5, lane.wait[i] > 0 ? "ink" : tone);
       if (this.chosen && this.chosen.lane === lane && this.chosen.i === i) {
         g.strokeStyle = shade.ink; g.lineWidth = 2; g.strokeRect(x, y, Math.max(wide, 2), height - 1); g.lineWidth = 1;
       }
@@ -242,7 +245,7 @@ class Timeline {
     }
     g.restore();
     g.fillStyle = shade.muted;
-    g.fillText(this.fitting(g, lane.name, kLabel - 26), 18, row.y + kPathRow + height / 2);
+    g.fillText(this.fitting(g, lane.name, this.label - 26), 18, row.y + kPathRow + height / 2);
   }
 
   write_name(g, name, x, end, y, tone) {
@@ -263,7 +266,7 @@ class Timeline {
 
   piece_at(x, y) {
     const row = (this.shown ?? []).find((one) => one.lane && y >= one.y && y < one.y + one.height);
-    if (!row || x < kLabel) return null;
+    if (!row || x < this.label) return null;
     const { lane } = row, time = this.time_at(x), slack = 2 * (this.to - this.from) / this.width;
     const depth = lane.gpu ? 0 : Math.min(kHostDepth - 1, Math.max(0, Math.floor((y - row.y - kPathRow) / kHostRow)));
     let best = null, near = Infinity;
