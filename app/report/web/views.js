@@ -190,6 +190,19 @@ function validate_view(page) {
   ];
 }
 
+function search_view(page) {
+  const data = page.data, done = data.plans.filter((plan) => plan.step_s !== undefined), failed = data.plans.filter((plan) => plan.step_s === undefined);
+  return [
+    figures([["best step", seconds(data.step_s)], ["plans simulated", plain(done.length)], failed.length ? ["without a plan that fits", plain(failed.length)] : null]),
+    section("Plans, simulated", "The best is bold. A heading sorts.", ...table([{ key: "name", label: "plan", kind: "long" }, { key: "step_s", label: "step", kind: "num", format: seconds },
+      { key: "more", label: "against the best", kind: "num", value: (row) => row.step_s / data.step_s - 1, format: (share) => signed(share) },
+      { key: "step_s", kind: "bar", colour: (row) => colour(row.step_s === data.step_s ? "green" : "blue") },
+      ...(done.some((plan) => plan.remark) ? [{ key: "remark", label: "remark", kind: "text" }] : [])], done, { most: 16, best: (row) => row === done[0] })),
+    failed.length ? section("Methods without a plan", null, ...table([{ key: "name", label: "method", kind: "text" }, { key: "why_none", label: "why", kind: "long" }], failed)) : null,
+    pictures_section(page, "Load of each rank", null),
+  ];
+}
+
 function flat(row) {
   const out = {};
   for (const [key, value] of Object.entries(row)) {
@@ -207,12 +220,12 @@ function rest_of(data, known) {
 
 const generic_view = (page) => [pictures_section(page, "Pictures", null), ...rest_of(page.data ?? {}, [])];
 
-const kViews = { run: run_view, sweep: sweep_view, plan: plan_view, schedule: schedule_view, replay: replay_view, compare: compare_view, validate: validate_view };
+const kViews = { run: run_view, sweep: sweep_view, plan: plan_view, schedule: schedule_view, search: search_view, replay: replay_view, compare: compare_view, validate: validate_view };
 
 (function draw_page() {
   const page = JSON.parse(document.getElementById("data").textContent), main = document.getElementById("page");
   const parts = (kViews[page.kind] ?? generic_view)(page).flat().filter(Boolean);
-  if (page.scenario) parts.push(section("The scenario", "Every parameter with its origin; this file can be run again.", details("show it", el("pre", { tabindex: "0" }, page.scenario))));
+  if (page.scenario) parts.push(section(page.kind === "search" ? "The plan" : "The scenario", page.kind === "search" ? "The best plan, as parallelism.embedding.plan takes it." : "Every parameter with its origin; this file can be run again.", details("show it", el("pre", { tabindex: "0" }, page.scenario))));
   const sections = parts.filter((part) => part.tagName === "SECTION");
   const nav = el("nav", { "aria-label": "parts of the page" }, sections.map((part) => el("a", { href: "#" + part.id }, part.querySelector("h2").textContent)));
   const ahead = parts.filter((part) => part.tagName !== "SECTION");
