@@ -188,7 +188,7 @@ class Picture {
         break;
       }
       lines.push_back({fmt::format("{}: {} each way, {}", to_string(kind), bandwidth, latency),
-                       colour_of(kind), thickness(bandwidth)});
+                       used_.empty() ? colour_of(kind) : "#9aa4ae", thickness(bandwidth)});
     }
     if (layout_.nodes_left_out > 0) {
       lines.push_back({fmt::format("and {} more nodes", layout_.nodes_left_out), "#ffffff", 1});
