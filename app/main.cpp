@@ -34,6 +34,7 @@
 #include "app/commands/synth.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
+#include "app/commands/view.hpp"
 #include "app/process_limits.hpp"
 #include "app/version.hpp"
 #include "scenario/outcome.hpp"
@@ -63,6 +64,7 @@ int main(int count, char** arguments) {
   add_export_command(app, action);
   add_generate_command(app, action);
   add_compare_command(app, action);
+  add_view_command(app, action);
   add_replay_command(app, action);
   add_import_command(app, action);
   add_stragglers_command(app, action);

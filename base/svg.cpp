@@ -35,14 +35,30 @@ constexpr auto kLeft = std::to_array<Corner>({{-1.4, 0}, {0.85, -1.25}, {0.85, 1
 constexpr std::array<std::span<const Corner>, 7> kCorners{kSquare, kUp,    kDiamond, kDown,
                                                           kCross,  kRight, kLeft};
 
+/// Greys take the colours of the page around the picture, or of the reader's light or dark mode where it
+/// stands alone. A viewer without style sheets shows the greys as they are written.
+constexpr const char* kStyle = R"(
+<style>
+@media (prefers-color-scheme: dark) { svg.chart:root { --paper: #0f1318; --panel: #1d242d; --ink: #e6eaee; --muted: #9aa6b2; --grid: #2c343d } }
+svg.chart > rect[fill="white"] { fill: var(--paper, #ffffff) }
+svg.chart [stroke="white"] { stroke: var(--paper, #ffffff) }
+svg.chart text:not([fill]), svg.chart [fill="#000000"] { fill: var(--ink, #1b1f24) }
+svg.chart [stroke="#000000"] { stroke: var(--ink, #1b1f24) }
+svg.chart [fill="#444444"], svg.chart [fill="#666666"] { fill: var(--muted, #57606a) }
+svg.chart [stroke="#444444"], svg.chart [stroke="#888888"] { stroke: var(--muted, #57606a) }
+svg.chart [stroke="#dddddd"], svg.chart [stroke="#eeeeee"], svg.chart [stroke="#bbbbbb"] { stroke: var(--grid, #dde2e7) }
+svg.chart [fill="#e8eef4"], svg.chart [fill="#fafafa"] { fill: var(--panel, #f3f6f9) }
+</style>
+)";
+
 }  // namespace
 
 std::string SvgDrawing::document(double width, double height, int font_size) const {
   return fmt::format(
-             R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" )"
+             R"(<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" )"
              R"(font-family="Helvetica, Arial, sans-serif" font-size="{2}">)",
              width, height, font_size) +
-         "\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + elements_ + "</svg>\n";
+         kStyle + "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + elements_ + "</svg>\n";
 }
 
 std::string svg_escaped(const std::string& text) {

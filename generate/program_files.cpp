@@ -40,7 +40,7 @@ constexpr auto kWorkSources = std::to_array<WorkSource>({
 
 std::string_view embedded(std::string_view path) {
   const auto& all = embedded_sources();
-  const auto found = std::ranges::find(all, path, &EmbeddedSource::path);
+  const auto found = std::ranges::find(all, path, &EmbeddedFile::path);
   return found == all.end() ? std::string_view{} : found->text;
 }
 
@@ -222,7 +222,7 @@ bool is_of_program(const std::string& name) {
                                                             "families.inc", "benchmark.json", "machine.yaml",
                                                             "recorded_machine.yaml", "benchmark.py"});
   return std::ranges::find(kOthers, name) != kOthers.end() ||
-         std::ranges::any_of(embedded_sources(), [&](const EmbeddedSource& source) {
+         std::ranges::any_of(embedded_sources(), [&](const EmbeddedFile& source) {
            return source.path.substr(source.path.rfind('/') + 1) == name;
          });
 }

@@ -68,7 +68,7 @@ class Walk {
  public:
   explicit Walk(Executor& executor) : executor_{executor}, host_links_{executor} {}
 
-  std::vector<CriticalShare> from_the_end() {
+  CriticalPath from_the_end() {
     for (std::optional<Place> at = latest(); at;) {
       at = at->on_host ? host(*at) : stream(*at);
     }
@@ -77,7 +77,8 @@ class Walk {
       shares.push_back(std::move(share));
     }
     std::stable_sort(shares.begin(), shares.end(), [](auto& a, auto& b) { return a.seconds > b.seconds; });
-    return shares;
+    std::reverse(pieces_.begin(), pieces_.end());
+    return {std::move(shares), std::move(pieces_)};
   }
 
  private:
@@ -134,6 +135,23 @@ class Walk {
       }
     }
     return last;
+  }
+
+  /// Notes where the path was. The walk goes backward: what touches the piece after it on a lane joins it.
+  void note_piece(const Place& place, double start, double end) {
+    if (!(end > start)) {
+      return;
+    }
+    const std::uint32_t number = rank(place.rank).number();
+    if (!pieces_.empty()) {
+      PathPiece& next = pieces_.back();
+      if (place.on_host && next.on_host && next.rank == number && next.lane == place.lane &&
+          next.start <= end) {
+        next.start = std::min(next.start, start);
+        return;
+      }
+    }
+    pieces_.push_back({number, place.on_host, place.lane, start, end});
   }
 
   void charge(const std::string& what, PathPart part, double seconds) {
@@ -216,11 +234,13 @@ class Walk {
         return transfer(place, instruction, lane.meetings[entry.meeting]);
       }
       charge_kernel(owner, instruction, entry.end - entry.start);
+      note_piece(place, entry.start, entry.end);
       return cause_of(place.rank, entry);
     }
     const CollectiveCall& call = call_of(place.rank, instruction);
     const Rendezvous& meeting = lane.meetings[entry.meeting];
     charge_collective(place.rank, call, entry.end - meeting.met);
+    note_piece(place, meeting.met, entry.end);
     const LogEntry* theirs = last_entry(meeting);
     return theirs != nullptr ? cause_of(last_to_arrive(place, meeting, call), *theirs) : std::nullopt;
   }
@@ -229,6 +249,7 @@ class Walk {
   std::optional<Place> transfer(const Place& place, const Instruction& instruction, const Rendezvous& taken) {
     const LogEntry& entry = log(place.rank).streams[place.lane].entries[place.entry];
     charge_transfer(place.rank, instruction, entry.end - taken.met);
+    note_piece(place, taken.met, entry.end);
     if (taken.last_rank == Rendezvous::kNobody) {
       return cause_of(place.rank, entry);
     }
@@ -349,11 +370,13 @@ class Walk {
                          [](const HostWaitEntry& w, std::uint32_t i) { return w.instruction < i; });
     if (wait != waits.end() && wait->instruction == place.entry) {
       charge("host: return from a wait", PathPart::HostReturn, ends[place.entry] - wait->until);
+      note_piece(place, wait->until, ends[place.entry]);
       return waited_for(place, *wait);
     }
     const double begin = place.entry == 0 ? log.thread_starts[place.lane] : ends[place.entry - 1];
     const HostPiece piece = host_piece(owner.program(), place);
     charge(piece.label, piece.part, ends[place.entry] - begin - noise_before(log, place));
+    note_piece(place, begin, ends[place.entry]);
     if (!piece.operation.empty()) {
       note_operation(piece);
     }
@@ -487,13 +510,14 @@ class Walk {
   HostLinks host_links_;
   std::map<std::uint32_t, std::unique_ptr<RankLog>> logs_;  // by number of the simulated rank
   std::map<std::string, CriticalShare> shares_;
+  std::vector<PathPiece> pieces_;                                 // latest first
   std::map<std::pair<std::string, double>, std::size_t> places_;  ///< in CriticalShare::predictions
   std::map<const Program::Thread*, std::vector<RangeNames>> ranges_;
 };
 
 }  // namespace
 
-std::vector<CriticalShare> critical_path(Executor& executor) {
+CriticalPath critical_path(Executor& executor) {
   return Walk{executor}.from_the_end();
 }
 

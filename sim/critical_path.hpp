@@ -47,9 +47,23 @@ struct CriticalShare {
   std::string operation{};  ///< of HostWork: its operator as the program names it; empty otherwise
 };
 
+/// A stretch of the critical path on one lane.
+struct PathPiece {
+  std::uint32_t rank = 0;  ///< the one that was simulated, where alike ranks are folded
+  bool on_host = false;
+  std::uint8_t lane = 0;  ///< host thread, or stream
+  double start = 0;       ///< s from the start of the simulation
+  double end = 0;
+};
+
+struct CriticalPath {
+  std::vector<CriticalShare> shares;  ///< largest first
+  std::vector<PathPiece> pieces;      ///< in order of time; rests between them belong to no lane
+};
+
 /// Walks back from the end of the last step along what each piece of work waited for. Ranks on the way run
 /// once more (RankRerun).
 /// @param executor has finished, with ExecutorSpec::record_rendezvous
-std::vector<CriticalShare> critical_path(Executor& executor);
+CriticalPath critical_path(Executor& executor);
 
 }  // namespace lockstep

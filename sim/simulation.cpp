@@ -138,7 +138,9 @@ SimulationResult result_of(Executor& executor) {
   }
   result.links = link_use(executor);
   if (executor.spec().record_rendezvous) {
-    result.critical_path = critical_path(executor);
+    CriticalPath path = critical_path(executor);
+    result.critical_path = std::move(path.shares);
+    result.path_pieces = std::move(path.pieces);
   }
   return result;
 }

@@ -85,6 +85,7 @@ struct SimulationResult {
   std::vector<MeteredRank> metered;
   std::vector<LinkUse> links;                ///< links that carried anything
   std::vector<CriticalShare> critical_path;  ///< of the last step, largest first; empty: not recorded
+  std::vector<PathPiece> path_pieces{};      ///< of critical_path, in order of time
 
   [[nodiscard]] Seconds makespan() const { return Seconds{step_ends.back()}; }
   /// Mean over the steps after the first (which fills pipelines); the first if it is the only one.

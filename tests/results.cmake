@@ -11,3 +11,7 @@ endforeach()
 add_test(NAME folder_of_results COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/result_folder_test.py
          $<TARGET_FILE:lockstep>)
 set_tests_properties(folder_of_results PROPERTIES LABELS unit TIMEOUT 300 COST 200)
+
+add_test(NAME report_page COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/report_page_test.py
+         $<TARGET_FILE:lockstep>)
+set_tests_properties(report_page PROPERTIES LABELS unit TIMEOUT 300)

@@ -14,11 +14,12 @@ std::vector<Cable> cables_of(const Fabric& fabric) {
     const auto found = waiting.find({link.from, link.to, link.kind, link.bandwidth, link.latency});
     if (found != waiting.end()) {
       cables[found->second].both_ways = true;
+      cables[found->second].back = id;
       waiting.erase(found);
       continue;
     }
     waiting.emplace(std::tuple{link.to, link.from, link.kind, link.bandwidth, link.latency}, cables.size());
-    cables.push_back({id, false});
+    cables.push_back({id, false, 0});
   }
   return cables;
 }

@@ -10,6 +10,7 @@ namespace lockstep {
 struct Cable {
   LinkId link = 0;
   bool both_ways = false;
+  LinkId back = 0;  ///< the opposite link, where both_ways
 };
 
 /// All links of @p fabric as cables, in the order of the links.

@@ -1,5 +1,7 @@
 #include "topology/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -26,10 +28,22 @@ std::vector<std::vector<VertexId>> neighbours_of(const Fabric& fabric) {
   return neighbours;
 }
 
+/// Links by the vertex that they leave.
+std::vector<std::vector<LinkId>> links_leaving(const Fabric& fabric) {
+  std::vector<std::vector<LinkId>> leaving(fabric.vertices().size());
+  for (LinkId id = 0; id < fabric.links().size(); ++id) {
+    leaving[fabric.links()[id].from].push_back(id);
+  }
+  return leaving;
+}
+
 class Drafting {
  public:
   Drafting(const Fabric& fabric, int most_nodes)
-      : fabric_{fabric}, neighbours_{neighbours_of(fabric)}, layout_{.centres = {}, .frames = {}} {
+      : fabric_{fabric},
+        neighbours_{neighbours_of(fabric)},
+        leaving_{links_leaving(fabric)},
+        layout_{.centres = {}, .frames = {}} {
     layout_.centres.resize(fabric.vertices().size());
     choose_nodes(most_nodes);
     find_pcie_levels();
@@ -55,6 +69,7 @@ class Drafting {
 
   void choose_nodes(int most_nodes) {
     std::set<int> all;
+    std::map<int, std::vector<VertexId>> members;
     for (VertexId id = 0; id < fabric_.vertices().size(); ++id) {
       const Vertex& vertex = fabric_.vertices()[id];
       if (vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch) {
@@ -62,16 +77,56 @@ class Drafting {
         continue;
       }
       all.insert(vertex.node);
-      if (static_cast<int>(members_.size()) < most_nodes || members_.contains(vertex.node)) {
-        members_[vertex.node].push_back(id);
-      }
+      members[vertex.node].push_back(id);
     }
+    const bool all_fit = static_cast<int>(members.size()) <= most_nodes;
+    members_ = all_fit ? std::move(members) : those_that_differ(members, most_nodes);
     layout_.nodes_left_out = static_cast<int>(all.size() - members_.size());
     if (layout_.nodes_left_out > 0) {  // only switches that something drawn hangs on
       for (const VertexKind kind : {VertexKind::LeafSwitch, VertexKind::SpineSwitch}) {
         std::erase_if(network_[kind], [&](VertexId id) { return !touches_drawing(id, kind); });
       }
     }
+  }
+
+  /// What is in a node, and how it is joined: nodes that are alike have equal ones.
+  [[nodiscard]] std::vector<std::string> inventory(const std::vector<VertexId>& members) const {
+    std::vector<std::string> things;
+    for (const VertexId id : members) {
+      const Vertex& vertex = fabric_.vertices()[id];
+      things.push_back(fmt::format("{} {} {}", static_cast<int>(vertex.kind), vertex.index, vertex.model));
+      for (const LinkId link_id : leaving_[id]) {
+        const Link& link = fabric_.links()[link_id];
+        const Vertex& to = fabric_.vertices()[link.to];
+        things.push_back(fmt::format("{} {} {} {} {}", things.size(), static_cast<int>(link.kind),
+                                     static_cast<int>(to.kind), link.bandwidth, link.latency));
+      }
+    }
+    return things;
+  }
+
+  /// The first two nodes of each kind, as many as may be drawn; the second one's frame counts the others.
+  std::map<int, std::vector<VertexId>> those_that_differ(const std::map<int, std::vector<VertexId>>& members,
+                                                         int most_nodes) {
+    struct Kind {
+      int count = 0;
+      int last = 0;  ///< that is drawn
+    };
+    std::map<std::vector<std::string>, Kind> kinds;
+    std::map<int, std::vector<VertexId>> drawn;
+    for (const auto& [node, things] : members) {
+      Kind& kind = kinds[inventory(things)];
+      if (++kind.count <= 2 && static_cast<int>(drawn.size()) < most_nodes) {
+        kind.last = node;
+        drawn[node] = things;
+      }
+    }
+    for (const auto& [inventory, kind] : kinds) {
+      if (kind.count > 2 && drawn.contains(kind.last)) {
+        alike_[kind.last] = kind.count - 2;
+      }
+    }
+    return drawn;
   }
 
   [[nodiscard]] bool touches_drawing(VertexId id, VertexKind kind) {
@@ -154,7 +209,11 @@ class Drafting {
         y_of.rbegin()->first == kGpuRow ? kRow * 0.45 : 0;  // links between GPUs hang below them
     const double height = y_of.rbegin()->second + kRow / 2 + arcs + (node < 0 ? 0 : kTitle) - corner.y;
     if (node >= 0) {
-      layout_.frames.push_back({corner, width, height, "node " + std::to_string(node)});
+      const auto alike = alike_.find(node);
+      layout_.frames.push_back(
+          {corner, width, height,
+           fmt::format("node {}", node) +
+               (alike == alike_.end() ? "" : fmt::format(", and {} more like it", alike->second))});
     }
     layout_.height = std::max(layout_.height, corner.y + height);
     return width;
@@ -226,9 +285,11 @@ class Drafting {
 
   const Fabric& fabric_;
   std::vector<std::vector<VertexId>> neighbours_;
-  std::map<int, Row> members_;         // by node, -1 first
-  std::map<VertexKind, Row> network_;  // leaves and spines
-  std::vector<int> levels_;            // of PCIe switches
+  std::vector<std::vector<LinkId>> leaving_;  // by vertex
+  std::map<int, int> alike_;                  // by drawn node: how many like it are not drawn
+  std::map<int, Row> members_;                // by node, -1 first
+  std::map<VertexKind, Row> network_;         // leaves and spines
+  std::vector<int> levels_;                   // of PCIe switches
   Layout layout_;
 };
 

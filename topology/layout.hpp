@@ -31,7 +31,9 @@ struct Layout {
   int nodes_left_out = 0;
 };
 
-/// @param most_nodes how many nodes are drawn; the others are left out
+/// @param most_nodes how many nodes are drawn; where there are more, two of each kind of alike ones are, and
+/// the
+///     frame of the second one says how many are like it
 [[nodiscard]] Layout lay_out(const Fabric& fabric, int most_nodes = 8);
 
 }  // namespace lockstep

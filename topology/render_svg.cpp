@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -86,7 +87,12 @@ std::string short_name(const Vertex& vertex) {
 
 class Picture {
  public:
-  explicit Picture(const Fabric& fabric) : fabric_{fabric}, layout_{lay_out(fabric)} {}
+  Picture(const Fabric& fabric, const MachineDrawing& drawing)
+      : fabric_{fabric}, layout_{lay_out(fabric, drawing.most_nodes)}, used_{drawing.used} {
+    for (const double used : used_) {
+      most_used_ = std::max(most_used_, used);
+    }
+  }
 
   std::string draw() && {
     const auto legend = lines_of_legend();
@@ -124,11 +130,30 @@ class Picture {
       path = fmt::format("M{:.1f} {:.1f} Q{:.1f} {:.1f} {:.1f} {:.1f}", a.x, a.y, (a.x + b.x) / 2,
                          a.y + 2 * depth, b.x, b.y);
     }
+    const std::string look =
+        used_.empty() ? fmt::format(R"(stroke="{}")", colour_of(link.kind)) : heat(cable);
     svg_.add(
-        R"(<path d="{}" fill="none" stroke="{}" stroke-width="{:.1f}" stroke-opacity="0.75"{}><title>{}{}: {}, {}</title></path>)",
-        path, colour_of(link.kind), thickness(link.bandwidth),
-        cable.both_ways ? "" : R"( stroke-dasharray="5 3")", svg_escaped(link.name),
-        cable.both_ways ? " and back" : "", link.bandwidth, link.latency);
+        R"(<path d="{}" fill="none" {} stroke-width="{:.1f}" stroke-opacity="0.75"{}><title>{}{}: {}, {}{}</title></path>)",
+        path, look, thickness(link.bandwidth), cable.both_ways ? "" : R"( stroke-dasharray="5 3")",
+        svg_escaped(link.name), cable.both_ways ? " and back" : "", link.bandwidth, link.latency,
+        used_.empty() ? "" : fmt::format(", used {:.1f} %", 100 * use_of(cable)));
+  }
+
+  /// The busier direction's.
+  [[nodiscard]] double use_of(const Cable& cable) const {
+    return cable.both_ways ? std::max(used_[cable.link], used_[cable.back]) : used_[cable.link];
+  }
+
+  /// Attributes of a line: grey where a link is idle, the darker an orange the nearer it is to the busiest.
+  [[nodiscard]] std::string heat(const Cable& cable) const {
+    static constexpr std::array kHeat{"#f3d9b1", "#f0b35a", "#e58a1f", "#c85f00", "#8f3b00"};
+    const double used = use_of(cable);
+    if (!(used > 0)) {
+      return R"(stroke="#c4cad0")";
+    }
+    const auto step =
+        static_cast<std::size_t>(used / most_used_ * (static_cast<double>(kHeat.size()) - 0.01));
+    return fmt::format(R"(stroke="{}")", kHeat.at(step));
   }
 
   void draw_vertex(const Vertex& vertex, Point centre) {
@@ -138,7 +163,7 @@ class Picture {
     svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="26" rx="{}" fill="{}" stroke="{}"/>)",
              centre.x - look.width / 2, centre.y - 13, look.width, look.corner, look.fill, look.stroke);
     svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle"{}>{}</text></g>)", centre.x, centre.y + 4,
-             vertex.kind == VertexKind::Gpu ? R"( fill="white" font-weight="bold")" : "",
+             vertex.kind == VertexKind::Gpu ? R"( fill="white" font-weight="bold")" : R"( fill="#222222")",
              svg_escaped(short_name(vertex)));
   }
 
@@ -163,7 +188,7 @@ class Picture {
         break;
       }
       lines.push_back({fmt::format("{}: {} each way, {}", to_string(kind), bandwidth, latency),
-                       colour_of(kind), thickness(bandwidth)});
+                       used_.empty() ? colour_of(kind) : "#9aa4ae", thickness(bandwidth)});
     }
     if (layout_.nodes_left_out > 0) {
       lines.push_back({fmt::format("and {} more nodes", layout_.nodes_left_out), "#ffffff", 1});
@@ -183,13 +208,15 @@ class Picture {
 
   const Fabric& fabric_;
   Layout layout_;
+  const std::vector<double>& used_;
+  double most_used_ = 0;
   SvgDrawing svg_;
 };
 
 }  // namespace
 
-std::string to_svg(const Fabric& fabric) {
-  return Picture{fabric}.draw();
+std::string to_svg(const Fabric& fabric, const MachineDrawing& drawing) {
+  return Picture{fabric, drawing}.draw();
 }
 
 }  // namespace lockstep

@@ -14,6 +14,10 @@ namespace {
 // Numbers and fixed text of one event and its flow half; names and shapes come on top.
 constexpr std::size_t kRoom = 1024;
 
+// Runtime calls that launch nothing are numbered from here on, beyond the launches of a rank and within 31
+// bits.
+constexpr std::uint32_t kLaunchesNothing = 1'500'000'000;
+
 /// Nearest nanosecond. Monotone, so slices that nest or follow each other still do.
 std::int64_t nanoseconds(double seconds) {
   return std::llround(seconds * 1e9);
@@ -127,6 +131,10 @@ void ChromeTraceWriter::write(std::span<const TimelineSpan> spans) {
     if (lane.file == nullptr) {
       continue;
     }
+    if (span.step < options_.first_step) {
+      extend_step(span, lane);
+      continue;
+    }
     switch (span.kind) {
       case SpanKind::Range:
       case SpanKind::HostWork:
@@ -181,9 +189,8 @@ void ChromeTraceWriter::write_runtime(const TimelineSpan& span, Lane& lane) {
   const std::int64_t start = nanoseconds(span.start);
   JsonCursor json{lane.file->reserve(head->size() + kRoom)};
   json.text(*head).number(external_id(span, lane));
-  if (span.correlation != 0) {
-    json.text(R"(,"correlation":)").number(span.correlation);
-  }
+  json.text(R"(,"correlation":)")
+      .number(span.correlation != 0 ? span.correlation : kLaunchesNothing + ++lane.calls);
   if (instruction.op == Opcode::RecordEvent || instruction.op == Opcode::StreamWait ||
       instruction.op == Opcode::WaitEvent) {
     json.text(R"(,"event":)").number(instruction.operand);
@@ -273,6 +280,10 @@ void ChromeTraceWriter::write_step(Lane& lane) {
   if (lane.text->names_steps || lane.step_end == lane.step_start) {  // or the main thread did nothing
     return;
   }
+  if (lane.step < options_.first_step) {
+    lane.step_start = lane.step_end;
+    return;
+  }
   JsonCursor json{lane.file->reserve(kRoom)};
   json.text(",\n").text(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)").number(lane.step);
   json.text(R"(","args":{"External id":0)");
@@ -287,7 +298,7 @@ void ChromeTraceWriter::finish() {
     write_step(lanes_[rank]);
   }
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    files_[i]->append(file_ending(paths_[i].filename().string()));
+    files_[i]->append(file_ending(paths_[i].filename().string(), options_.left_out));
   }
   for (const std::unique_ptr<GzipFile>& file : files_) {
     file->complete();

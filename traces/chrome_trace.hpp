@@ -27,6 +27,8 @@ struct ChromeTraceOptions {
   /// `DIR/timeline.rank0.json.gz`, ... instead of one merged file: what HTA reads.
   bool file_per_rank = false;
   std::vector<std::uint32_t> ranks;  ///< only these; empty: all
+  std::uint32_t first_step = 0;      ///< steps before it are not written
+  std::string left_out{};            ///< TimelinePart::left_out, for the file's end
   NcclNames nccl_names = NcclNames::DevKernel;
   bool of_a_recording = false;     ///< a replay, whose host times are those that were recorded
   std::vector<std::string> noise;  ///< names of what interrupts host threads (Noise::sources())
@@ -66,6 +68,7 @@ class ChromeTraceWriter final : public TimelineSink {
     GzipFile* file = nullptr;  ///< nullptr: not written
     RankLanes ids;
     const ProgramText* text = nullptr;
+    std::uint32_t calls = 0;  ///< runtime calls so far that launch nothing
     std::uint32_t step = 0;
     std::int64_t step_start = 0;  ///< ns; a step starts where the one before it ended, as PyTorch's do
     std::int64_t step_end = 0;    ///< end of the main thread's work so far

@@ -106,8 +106,10 @@ std::string file_opening(const Job& job, std::span<const Vertex> vertices, std::
   return text;
 }
 
-std::string file_ending(const std::string& name) {
-  return fmt::format("\n],\n\"traceName\":{}}}\n", json_string(name));
+std::string file_ending(const std::string& name, const std::string& left_out) {
+  return fmt::format("\n],\n{}\"traceName\":{}}}\n",
+                     left_out.empty() ? "" : fmt::format("\"shown\":{},\n", json_string(left_out)),
+                     json_string(name));
 }
 
 }  // namespace lockstep

@@ -36,6 +36,7 @@ struct RankLanes {
                                        std::span<const RankLanes> ranks, bool of_a_recording);
 
 /// Ends the list of events and the file.
-[[nodiscard]] std::string file_ending(const std::string& name);
+/// @param left_out what the file does not show, in a sentence; empty: nothing
+[[nodiscard]] std::string file_ending(const std::string& name, const std::string& left_out);
 
 }  // namespace lockstep

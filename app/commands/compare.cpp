@@ -5,10 +5,15 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <optional>
 
 #include "app/commands/run.hpp"
 #include "app/comparison.hpp"
+#include "app/interruption.hpp"
+#include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
@@ -29,6 +34,35 @@ KernelFamilies families_of(const CompareOptions& options) {
   return families_with(read_file<KernelFamilyList>(file, configs).rows);
 }
 
+constexpr const char* kJson = "comparison.json";
+
+bool is_of_compare(const std::string& name) {
+  return name == kJson || name == kReportPage;
+}
+
+std::string sentence_of(const Comparison& comparison) {
+  const double a = comparison.a.profile.step, b = comparison.b.profile.step;
+  const auto by_size = [](const ComparedRow& row) { return std::abs(row.difference()); };
+  const auto largest = std::ranges::max_element(comparison.parts, std::ranges::less{}, by_size);
+  return fmt::format("B's step takes {}, A's {}: {:+.1f} %.", to_string(Seconds{b}), to_string(Seconds{a}),
+                     100 * (b / a - 1)) +
+         (largest == comparison.parts.end() || largest->difference() == 0
+              ? ""
+              : fmt::format(" The largest difference is in {}: {} {}.", largest->what,
+                            to_string(Seconds{by_size(*largest)}),
+                            largest->difference() > 0 ? "more" : "less"));
+}
+
+void write_result(const Comparison& comparison, const std::string& json, ResultFolder& folder) {
+  const std::string title = comparison.a.given + " and " + comparison.b.given;
+  write_whole_file(folder.staged() / kJson, json);
+  write_whole_file(folder.staged() / kReportPage,
+                   page_html({"compare", title, sentence_of(comparison), json}));
+  folder.commit();
+  fmt::print(stderr, "results in {}\nlook at them: {}\n", folder.path().string(),
+             (folder.path() / kReportPage).string());
+}
+
 }  // namespace
 
 int compare_command(const CompareOptions& options) {
@@ -38,6 +72,16 @@ int compare_command(const CompareOptions& options) {
   }
   const KernelFamilies families = families_of(options);
   check_outputs({options.timeline, options.json});
+  std::optional<ResultFolder> folder;
+  if (!options.folder.empty()) {
+    folder.emplace(options.folder, is_of_compare);
+  }
+  const Interruption interruption{[&folder] {
+    remove_unfinished_files();
+    if (folder) {
+      folder->abandon();
+    }
+  }};
   const Comparison comparison = compare(compared_run(options.a, options.rank, families),
                                         compared_run(options.b, options.rank, families));
   if (!options.timeline.empty()) {
@@ -46,6 +90,9 @@ int compare_command(const CompareOptions& options) {
   const std::string json = comparison_json(comparison);
   if (!options.json.empty() && options.json != "-") {
     write_whole_file(options.json, json);
+  }
+  if (folder) {
+    write_result(comparison, json, *folder);
   }
   fmt::print("{}", options.json == "-" ? json : comparison_text(comparison, options.rows));
   return 0;
@@ -65,6 +112,7 @@ void add_compare_command(CLI::App& app, std::function<int()>& action) {
                    "lockstep or PyTorch's profiler")
       ->required();
   command->add_option("B", options->b, "what it is compared with")->required();
+  command->add_option("-o,--output", options->folder, "folder for report.html and comparison.json");
   command->add_option("--rank", options->rank, "which rank of timelines that have several (default: 0)")
       ->check(CLI::Range(0, kMost));
   command->add_option("--rows", options->rows, "most rows of each table (default: 10)")

@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
 #include "app/interruption.hpp"
 #include "app/replay_report.hpp"
+#include "app/report/page.hpp"
+#include "app/report/page_timeline.hpp"
 #include "app/result_folder.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/effective.hpp"
@@ -40,7 +43,7 @@ constexpr const char *kTimeline = "timeline.json.gz", *kChanged = "what_if.json.
 
 /// Names of what `replay` writes into its folder.
 bool is_of_replay(const std::string& name) {
-  return name == kTimeline || name == kChanged;
+  return name == kTimeline || name == kChanged || name == kReportPage;
 }
 
 /// The result's folder, where one is asked for.
@@ -66,14 +69,24 @@ class TimelineFile {
       // The job lives as long as its simulation: finish() needs it no more.
       job_ = std::make_unique<Job>(job);
       writer_.emplace(*job_, fabric_.vertices(), options);
-      return &*writer_;
+      std::vector<std::uint32_t> all(job_->ranks.size());
+      std::iota(all.begin(), all.end(), 0U);
+      page_.emplace(*job_, all);
+      both_ = {};
+      both_.add(*writer_);
+      both_.add(*page_);
+      return &both_;
     };
   }
 
-  void finish() {
-    if (writer_) {
-      writer_->finish();
+  /// @return the timeline of the page, PageTimeline::json()
+  std::string finish(const SimulationResult& result) {
+    if (!writer_) {
+      return "null";
     }
+    writer_->finish();
+    page_->light(result.path_pieces);
+    return page_->json(result.step_ends);
   }
 
  private:
@@ -81,7 +94,22 @@ class TimelineFile {
   const Fabric& fabric_;
   std::unique_ptr<Job> job_;
   std::optional<ChromeTraceWriter> writer_;
+  std::optional<PageTimeline> page_;
+  TimelineTee both_;
 };
+
+std::string sentence_of(const ReplayRun::Result& plain, const std::vector<WhatIfResult>& changes) {
+  const replay::Pair step = mean_step(plain);
+  std::string text = fmt::format("The replayed step takes {}, the recorded one {}: {:+.1f} %.",
+                                 to_string(Seconds{step.simulated}), to_string(Seconds{step.measured}),
+                                 step.measured > 0 ? 100 * (step.simulated / step.measured - 1) : 0.0);
+  if (!changes.empty()) {
+    const double changed = mean_step(changes.back().result).simulated;
+    text += fmt::format(" With {} it would take {}, {:+.1f} %.", changes.back().name,
+                        to_string(Seconds{changed}), 100 * (changed / step.simulated - 1));
+  }
+  return text;
+}
 
 /// Why a change has changed nothing.
 std::string nothing_changed(const replay::WhatIfSpec& change, const replay::Replay& replay) {
@@ -112,7 +140,7 @@ std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun
     if (result.remark.empty() && result.simulation.fingerprint == plain.simulation.fingerprint) {
       result.remark = nothing_changed(change.edit, run.replay());
     }
-    timeline.finish();
+    (void)timeline.finish(result.simulation);
   }
   return results;
 }
@@ -170,16 +198,20 @@ int replay_command(const ReplayOptions& options) {
   }};
   TimelineFile timeline{timelines.get(), kTimeline, run.fabric()};
   const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
-  timeline.finish();
+  const std::string shown = timeline.finish(plain.simulation);
   const std::vector<WhatIfResult> changes = simulate_changes(run, plain, timelines.get());
   std::string converted;
   if (chakra) {
     converted = to_text(write_traces(run, *chakra, machine_of(run, document, configs)));
   }
   if (timelines) {
+    write_whole_file(timelines->staged() / kReportPage,
+                     page_html({"replay", run.replay().ranks.front().trace.file, sentence_of(plain, changes),
+                                replay_json(run, plain, changes), shown}));
     timelines->commit();
     for (const std::string& name : timelines->names()) {
-      fmt::print(stderr, "timeline: {}\n", (timelines->path() / name).string());
+      fmt::print(stderr, "{}: {}\n", name == kReportPage ? "look at it" : "timeline",
+                 (timelines->path() / name).string());
     }
   }
   if (options.json == "-") {

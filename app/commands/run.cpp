@@ -15,7 +15,10 @@
 #include "app/interruption.hpp"
 #include "app/metrics_json.hpp"
 #include "app/report.hpp"
+#include "app/report/page.hpp"
+#include "app/report/run_page.hpp"
 #include "app/result_folder.hpp"
+#include "app/run_timeline.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "base/effective.hpp"
 #include "base/file.hpp"
@@ -24,12 +27,10 @@
 #include "scenario/memory_demand.hpp"
 #include "scenario/opened_scenario.hpp"
 #include "scenario/prediction.hpp"
-#include "scenario/rank_list.hpp"
 #include "scenario/scenario_file.hpp"
 #include "scenario/sensitivity.hpp"
 #include "scenario/straddling_groups.hpp"
 #include "scenario/trust.hpp"
-#include "traces/chrome_trace.hpp"
 
 namespace lockstep {
 namespace {
@@ -97,21 +98,6 @@ void warn_of_full_memory(const ResolvedScenario& resolved) {
   }
 }
 
-/// Ranks of the timeline: those asked for, all of a small job; else empty.
-std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const ResolvedScenario& resolved) {
-  constexpr std::size_t kFew = 64;
-  const std::size_t ranks = resolved.job.ranks.size();
-  if (options.timeline_ranks.empty()) {
-    return ranks <= kFew ? parse_ranks("all", ranks) : std::vector<std::uint32_t>{};
-  }
-  try {
-    return parse_ranks(options.timeline_ranks, ranks);
-  } catch (const std::invalid_argument& problem) {
-    throw std::invalid_argument{
-        fmt::format("--timeline-ranks {}: {}", options.timeline_ranks, problem.what())};
-  }
-}
-
 /// Writes the places of a DLRM's tables, in the form that `parallelism.embedding.plan` takes.
 void write_embedding_plan(const ResolvedScenario& resolved, const std::filesystem::path& file) {
   const ScenarioSpec& scenario = resolved.scenario;
@@ -137,22 +123,6 @@ std::vector<ImprovedStep> more_of_each_resource(const RunOptions& options, Resol
   return improved_steps(resolved, usual_jobs({}, process_environment()));
 }
 
-/// @param simulated ranks that are shown where none are asked for
-ChromeTraceOptions trace_options(const RunOptions& options, const ResolvedScenario& resolved,
-                                 const std::filesystem::path& folder,
-                                 const std::vector<std::uint32_t>& simulated) {
-  const std::vector<std::uint32_t> asked_for = asked_timeline_ranks(options, resolved);
-  ChromeTraceOptions trace;
-  trace.path = folder / "timeline.json.gz";
-  trace.file_per_rank = options.timeline_per_rank;
-  for (const NoiseSpec& noise : resolved.scenario.vary.noise) {
-    trace.noise.push_back(noise.name);
-  }
-  trace.ranks = asked_for.empty() ? simulated : asked_for;
-  trace.nccl_names = options.hta_names ? NcclNames::Kernel : NcclNames::DevKernel;
-  return trace;
-}
-
 void print(const RunOptions& options, const std::string& metrics, const std::string& text) {
   fmt::print("{}", options.json == "-" ? metrics : text);
   if (!options.json.empty() && options.json != "-") {
@@ -169,8 +139,7 @@ std::string count_text(std::uint64_t count) {
 }
 
 void say_where_results_are(const ResolvedScenario& resolved, const SimulationResult& result,
-                           const std::optional<ResultFolder>& results,
-                           const std::optional<ChromeTraceWriter>& timeline) {
+                           const std::optional<ResultFolder>& results, const RunTimeline& timeline) {
   const bool folded = result.simulated_ranks < resolved.job.ranks.size();
   fmt::print(stderr, "\nsimulated {} operations{} in {:.3f} s\n", count_text(result.operations),
              folded ? fmt::format(" of {} ranks by {} of them, the others being alike,",
@@ -178,30 +147,28 @@ void say_where_results_are(const ResolvedScenario& resolved, const SimulationRes
                     : "",
              result.wall_seconds);
   if (results) {
-    fmt::print(stderr, "results in {}\n", results->path().string());
-  }
-  if (timeline && !timeline->paths().empty()) {
-    fmt::print(stderr, "timeline: {}  (open it in https://ui.perfetto.dev or chrome://tracing)\n",
-               (results->path() / timeline->paths().front().filename()).string());
+    fmt::print(stderr, "results in {}\nlook at them: {}\n{}", results->path().string(),
+               (results->path() / kReportPage).string(), timeline.remark(results->path()));
   }
 }
 
-/// Beside the configuration; then all get their names.
-void write_rest(const ResolvedScenario& resolved, const std::string& metrics,
-                std::optional<ChromeTraceWriter>& timeline, ResultFolder& results) {
-  write_whole_file(results.staged() / "metrics.json", metrics);
+/// All files get their names.
+void write_files(const ResolvedScenario& resolved, const SimulationResult& result, const RunTexts& texts,
+                 RunTimeline& timeline, ResultFolder& results) {
+  write_whole_file(results.staged() / "effective.yaml", texts.scenario);
+  write_whole_file(results.staged() / "metrics.json", texts.metrics);
   write_embedding_plan(resolved, results.staged() / "embedding_plan.yaml");
-  if (timeline) {
-    timeline->finish();
-  }
+  write_whole_file(results.staged() / kReportPage, run_page(resolved, result, texts, timeline.page()));
+  timeline.finish(result);
   results.commit();
 }
 
 }  // namespace
 
 bool is_of_run(const std::string& name) {
-  return name == "effective.yaml" || name == "metrics.json" || name == "embedding_plan.yaml" ||
-         (name.starts_with("timeline.") && name.ends_with("json.gz"));
+  return name == "effective.yaml" || name == "metrics.json" || name == kReportPage ||
+         name == "embedding_plan.yaml" ||
+         (name.starts_with("timeline.") && (name.ends_with("json.gz") || name.ends_with(kPerfettoEnding)));
 }
 
 int run_command(const RunOptions& options) {
@@ -226,16 +193,14 @@ int run_command(const RunOptions& options) {
       results->abandon();
     }
   }};
-  std::optional<ChromeTraceWriter> timeline;
-  (void)asked_timeline_ranks(options, resolved);  // what cannot be is told before anything is simulated
+  RunTimeline timeline;
+  check_timeline(options, resolved);
   const auto open_timeline = [&](const std::vector<std::uint32_t>& simulated) {
     progress.say("simulating");
     if (options.no_timeline || !results) {
       return TimelineRequest{};
     }
-    const ChromeTraceOptions trace = trace_options(options, resolved, results->staged(), simulated);
-    timeline.emplace(resolved.job, resolved.fabric.vertices(), trace);
-    return TimelineRequest{&*timeline, trace.ranks};
+    return timeline.open(options, resolved, results->staged(), simulated);
   };
   warn_of_traces(resolved);
   warn_of_guesses(resolved);
@@ -250,9 +215,8 @@ int run_command(const RunOptions& options) {
   const std::string metrics = metrics_json(resolved, result, gains);
   if (results) {
     progress.say("writing results");
-    write_whole_file(results->staged() / "effective.yaml",
-                     effective_text<ScenarioSpec>(portable(document, configs), configs));
-    write_rest(resolved, metrics, timeline, *results);
+    const RunTexts texts{metrics, effective_text<ScenarioSpec>(portable(document, configs), configs)};
+    write_files(resolved, result, texts, timeline, *results);
   }
   progress.done();
   print(options, metrics, report(resolved, result, gains));
@@ -283,6 +247,11 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--timeline-ranks", options->timeline_ranks,
                       "ranks in the timeline, e.g. 0,8-15 or all (default: all of up to 64; of more, one "
                       "for each class of alike ranks)");
+  command
+      ->add_option("--timeline-events", options->timeline_events,
+                   "most events of the timeline (default: 1000000 where --timeline-ranks says no ranks): the "
+                   "last steps, and ranks that differ first")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--timeline-per-rank", options->timeline_per_rank,
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");

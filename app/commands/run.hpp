@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct RunOptions {
   std::vector<Override> overrides;
   std::string json;            ///< `-`: metrics to stdout instead of the answer
   std::string timeline_ranks;  ///< as parse_ranks() reads them; empty: see run_command()
+  std::string timeline;        ///< name of its file, whose ending says the format; empty: see run_command()
+  std::uint64_t timeline_events = 0;  ///< most of the timeline; 0: kTimelineEvents, of ranks not asked for
   bool no_timeline = false;
   bool timeline_per_rank = false;
   bool hta_names = false;

@@ -9,8 +9,10 @@
 #include <cctype>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/interruption.hpp"
+#include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "app/schedule/schedule_report.hpp"
 #include "base/file.hpp"
@@ -20,6 +22,7 @@
 #include "schedule/phase_scenarios.hpp"
 #include "schedule/schedule_search.hpp"
 #include "traces/chrome_trace.hpp"
+#include "traces/timeline_budget.hpp"
 
 namespace lockstep {
 namespace {
@@ -28,7 +31,7 @@ constexpr std::string_view kTimeline = ".timeline.json.gz";
 
 /// Names of what `schedule` writes into its folder.
 bool is_of_schedule(const std::string& name) {
-  return name == "schedule.json" || name == "schedule.svg" ||
+  return name == "schedule.json" || name == "schedule.svg" || name == kReportPage ||
          (name.starts_with("phase_") && name.ends_with(".yaml")) || name.ends_with(kTimeline);
 }
 
@@ -68,7 +71,14 @@ class TimelineFiles {
     const std::size_t ranks = resolved.job.ranks.size();
     ChromeTraceOptions options;
     options.path = folder_->staged() / fmt::format("{}_{}{}", ++count_, file_word(name), kTimeline);
-    options.ranks = ranks <= kFew ? parse_ranks("all", ranks) : simulated;
+    TimelinePart part =
+        part_within(resolved.job, ranks <= kFew ? parse_ranks("all", ranks) : simulated, kTimelineEvents);
+    options.ranks = std::move(part.ranks);
+    options.first_step = part.first_step;
+    options.left_out = std::move(part.left_out);
+    if (!options.left_out.empty()) {
+      fmt::print(stderr, "the timeline of {} shows {}\n", name, options.left_out);
+    }
     writer_.emplace(resolved.job, resolved.fabric.vertices(), options);
     return {&*writer_, options.ranks};
   }
@@ -85,6 +95,22 @@ class TimelineFiles {
   std::optional<ChromeTraceWriter> writer_;
   std::size_t count_ = 0;
 };
+
+void write_answer(const SchedulePrediction& prediction, const std::string& json,
+                  const std::filesystem::path& folder) {
+  const ScheduleTotals& totals = prediction.totals;
+  Page page{
+      "schedule", prediction.name,
+      fmt::format("The training takes {} instead of {}: it saves {:.1f} %, \u00b1 {:.1f} points, of the "
+                  "time with {:.1f} % of the FLOPs.",
+                  long_time(totals.seconds), long_time(totals.dense_seconds), 100 * totals.time_saved(),
+                  100 * prediction.time_saved_band, 100 * totals.flops_saved()),
+      json};
+  page.pictures.push_back({"the training, its steps, and what is lost", schedule_svg(prediction)});
+  write_whole_file(folder / "schedule.json", json);
+  write_whole_file(folder / "schedule.svg", page.pictures.front().svg);
+  write_whole_file(folder / kReportPage, page_html(page));
+}
 
 /// Phases that are alike have one file; zeros of weights are no key of a scenario.
 void write_phases(const SchedulePrediction& prediction, const std::filesystem::path& folder) {
@@ -152,9 +178,7 @@ int schedule_command(const ScheduleOptions& options) {
   const SchedulePrediction prediction = predict_schedule(scheduled, configs, document, files.timelines());
   const std::optional<OtherTraining> other = other_training(options, prediction, none.timelines());
   if (results) {
-    write_whole_file(results->staged() / "schedule.json",
-                     schedule_json(prediction, other ? &*other : nullptr));
-    write_whole_file(results->staged() / "schedule.svg", schedule_svg(prediction));
+    write_answer(prediction, schedule_json(prediction, other ? &*other : nullptr), results->staged());
     write_phases(prediction, results->staged());
     results->commit();
   }
@@ -164,8 +188,10 @@ int schedule_command(const ScheduleOptions& options) {
   }
   print_results(options, prediction, other ? &*other : nullptr);
   if (results && !options.quiet) {
-    fmt::print(stderr, "\nresults in {}: schedule.svg, schedule.json, phase_1.yaml and so on{}\n",
-               results->path().string(), options.no_timeline ? "" : ", timelines");
+    fmt::print(stderr,
+               "\nresults in {}: schedule.svg, schedule.json, phase_1.yaml and so on{}\nlook at them: {}\n",
+               results->path().string(), options.no_timeline ? "" : ", timelines",
+               (results->path() / kReportPage).string());
   }
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "app/interruption.hpp"
+#include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "app/search/search_report.hpp"
 #include "base/file.hpp"
@@ -57,20 +58,28 @@ std::vector<sharding::Method> methods_for(const std::string& name) {
   return chosen;
 }
 
-void write_files(const ShardingProblem& problem, const Candidate& best, const fs::path& folder) {
+void write_files(const ShardingProblem& problem, const SearchResult& result, const Candidate& best,
+                 const fs::path& folder) {
   const std::string title = problem.resolved().scenario.name + ": " + best.name;
   write_whole_file(folder / "plan.json", sharding::plan_json(best.plan));
   if (!is_hugectr(problem)) {
     write_whole_file(folder / "torchrec_plan.json",
                      sharding::torchrec_json(best.plan, problem.extents(), problem.ranks_of_node()));
   }
-  write_whole_file(folder / "load.svg", load_picture(device_loads(problem, best.plan), title));
+  const std::string picture = load_picture(device_loads(problem, best.plan), title);
+  write_whole_file(folder / "load.svg", picture);
+  Page page{"search", problem.resolved().scenario.name, search_sentence(result, best),
+            search_json(result, best)};
+  page.pictures.push_back({"load of each rank", picture});
+  page.scenario = plan_text(best.plan, title);
+  write_whole_file(folder / kReportPage, page_html(page));
   write_whole_file(folder / "plan.yaml", plan_text(best.plan, title));
 }
 
 /// Names of what `search` writes into its folder.
 bool is_of_search(const std::string& name) {
-  return name == "plan.yaml" || name == "plan.json" || name == "torchrec_plan.json" || name == "load.svg";
+  return name == "plan.yaml" || name == "plan.json" || name == "torchrec_plan.json" || name == "load.svg" ||
+         name == kReportPage;
 }
 
 /// The search's answer: the plan of the method that was asked for, and of no other.
@@ -169,12 +178,15 @@ int search_command(const SearchCommandOptions& options) {
   progress.done();
   const SearchResult result = std::move(searching).result();
   const Candidate& best = best_or_error(problem, result, options, path);
-  write_files(problem, best, folder.staged());
+  write_files(problem, result, best, folder.staged());
   folder.commit();
   fmt::print("{}", search_text(problem, result, best));
   if (!options.quiet) {
-    fmt::print(stderr, "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, {}load.svg\n",
-               folder.path().string(), is_hugectr(problem) ? "" : "torchrec_plan.json, ");
+    fmt::print(
+        stderr,
+        "\nin {}: plan.yaml (for parallelism.embedding.plan), plan.json, {}load.svg\nlook at them: {}\n",
+        folder.path().string(), is_hugectr(problem) ? "" : "torchrec_plan.json, ",
+        (folder.path() / kReportPage).string());
   }
   return kExitOk;
 }

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "app/plans/plan_text.hpp"
+#include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "base/file.hpp"
@@ -64,7 +65,21 @@ std::size_t number_of_plan(const std::string& name) {
 
 /// Names of what `plan` writes into its folder.
 bool is_of_plan(const std::string& name) {
-  return number_of_plan(name) > 0 || name == "plans.json" || name == "plans.svg";
+  return number_of_plan(name) > 0 || name == "plans.json" || name == "plans.svg" || name == kReportPage;
+}
+
+std::string sentence_of(const PlanSearchResult& result, const FoundPlan& best) {
+  const PlanEvaluation& found = best.evaluation.value();
+  const auto ties = std::ranges::count_if(result.plans, [&](const FoundPlan& plan) {
+    return plan.evaluation && plan.evaluation->step <= found.step * (1 + found.band);
+  });
+  return fmt::format("The fastest of {} simulated plans takes {} a step, \u00b1 {:.0f} %, on {} GPUs: {}.{}",
+                     result.plans.size(), to_string(Seconds{found.step}), 100 * found.band,
+                     best.candidate.gpus, in_words(best.candidate),
+                     ties > 1 ? fmt::format(" {} more lie within its band.", ties - 1) : "") +
+         (result.own && result.own->fits()
+              ? fmt::format(" The scenario's own plan takes {}.", to_string(Seconds{result.own->step}))
+              : std::string{});
 }
 
 void write_files(const PlanEvaluator& evaluator, const PlanSearchResult& result, std::size_t keep,
@@ -73,8 +88,12 @@ void write_files(const PlanEvaluator& evaluator, const PlanSearchResult& result,
   for (std::size_t i = 0; i < best.size(); ++i) {
     write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1), evaluator.effective(best[i].candidate));
   }
-  write_whole_file(folder / "plans.json", plans_json(evaluator, result, keep));
-  write_whole_file(folder / "plans.svg", plans_svg(evaluator, result));
+  Page page{"plan", evaluator.scenario().name, sentence_of(result, best.front()),
+            plans_json(evaluator, result, keep)};
+  page.pictures.push_back({"step time and memory", plans_svg(evaluator, result)});
+  write_whole_file(folder / "plans.json", page.data);
+  write_whole_file(folder / "plans.svg", page.pictures.front().svg);
+  write_whole_file(folder / kReportPage, page_html(page));
 }
 
 void write_json(const PlanEvaluator& evaluator, const PlanSearchResult& result,
@@ -118,8 +137,8 @@ int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const
     fmt::print(stderr, "{}\n", gaps_text(result));
   }
   if (!options.quiet) {
-    fmt::print(stderr, "\nresults in {}: plan_1.yaml and so on, plans.json, plans.svg\n",
-               folder.path().string());
+    fmt::print(stderr, "\nresults in {}: plan_1.yaml and so on, plans.json, plans.svg\nlook at them: {}\n",
+               folder.path().string(), (folder.path() / kReportPage).string());
   }
   if (result.interruption != 0) {
     end_by(result.interruption);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "app/sweep/slurm_script.hpp"
 #include "app/sweep/sweep_plots.hpp"
@@ -35,9 +36,12 @@ SweepTable table_of(const SweepPlan& plan, const std::vector<std::optional<Sweep
 void write_files(const SweepTable& table, const fs::path& folder) {
   write_whole_file(folder / "sweep.csv", sweep_csv(table));
   write_whole_file(folder / "sweep.json", sweep_json(table));
+  Page page{"sweep", table.name, best_sentence(table), sweep_json(table)};
   for (const PlotFile& plot : sweep_plots(table)) {
     write_whole_file(folder / plot.name, plot.svg);
+    page.pictures.push_back({plot.name.substr(0, plot.name.find('.')), plot.svg});
   }
+  write_whole_file(folder / kReportPage, page_html(page));
 }
 
 int exit_code_of(const SweepTable& table) {
@@ -75,8 +79,9 @@ int report(const SweepTable& table, const SweepCommandOptions& options, const fs
   }
   say_failures(table);
   if (!options.quiet) {
-    fmt::print(stderr, "\nresults in {}: sweep.csv, sweep.json, plots, and a folder of points\n",
-               folder.string());
+    fmt::print(stderr,
+               "\nresults in {0}: sweep.csv, sweep.json, plots, and a folder of points\nlook at them: {1}\n",
+               folder.string(), (folder / kReportPage).string());
   }
   return exit_code_of(table);
 }

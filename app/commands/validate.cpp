@@ -14,11 +14,13 @@
 #include <thread>
 #include <tuple>
 
+#include "app/report/page.hpp"
 #include "app/validation_json.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/error_chart.hpp"
+#include "calibration/error_summary.hpp"
 #include "calibration/measured_rows.hpp"
 #include "calibration/residual_plot.hpp"
 #include "calibration/validation_text.hpp"
@@ -133,23 +135,48 @@ void print(const std::vector<Validation>& validations, PrintedPoints points) {
   }
 }
 
-/// A residual plot of each set and, of several sets, a chart of all errors for each kind of thing predicted.
+std::string sentence_of(const std::vector<Validation>& validations) {
+  std::vector<double> errors;
+  for (const Validation& validation : validations) {
+    for (const ValidationPoint& point : validation.points) {
+      errors.push_back(point.step.error());
+    }
+  }
+  if (errors.empty()) {
+    return "No point was compared.";
+  }
+  const ErrorSummary summary = summarise(errors);
+  return fmt::format(
+      "{} measured points of {} sets: predictions are off by {:.1f} % on average, nine in ten by "
+      "at most {:.1f} %, with a bias of {:+.1f} %.",
+      errors.size(), validations.size(), 100 * summary.mean, 100 * summary.ninetieth, 100 * summary.bias);
+}
+
+/// A residual plot of each set and, of several sets, a chart of all errors for each kind of thing predicted;
+/// and a page with all of them.
 void draw(const std::vector<Validation>& validations, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  for (const Validation& validation : validations) {
-    write_whole_file(folder / (validation.set.name + ".svg"), to_svg(residuals_of(validation)));
-  }
-  if (validations.size() < 2) {
-    return;
-  }
+  const std::string title = validations.size() == 1 ? validations.front().set.title
+                                                    : fmt::format("{} validation sets", validations.size());
+  Page page{"validate", title, sentence_of(validations), json_of(validations)};
+  const auto put = [&](const std::string& file, const std::string& name, std::string svg) {
+    write_whole_file(folder / file, svg);
+    page.pictures.push_back({name, std::move(svg)});
+  };
   constexpr std::array kCharts{std::tuple{PredictedThing::Step, "all_steps.svg", "Training steps"},
                                std::tuple{PredictedThing::Kernel, "all_kernels.svg", "Kernels"},
                                std::tuple{PredictedThing::Collective, "all_collectives.svg", "Collectives"}};
-  for (const auto& [thing, file, title] : kCharts) {
-    if (const auto rows = error_chart_rows(validations, thing); !rows.empty()) {
-      write_whole_file(folder / file, error_chart(title, rows));
+  for (const auto& [thing, file, name] : kCharts) {
+    const auto rows =
+        validations.size() < 2 ? std::vector<ErrorChartRow>{} : error_chart_rows(validations, thing);
+    if (!rows.empty()) {
+      put(file, name, error_chart(name, rows));
     }
   }
+  for (const Validation& validation : validations) {
+    put(validation.set.name + ".svg", validation.set.title, to_svg(residuals_of(validation)));
+  }
+  write_whole_file(folder / kReportPage, page_html(page));
 }
 
 int validate_command(const ValidateOptions& options) {
@@ -231,8 +258,9 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
       "shipped are beside their set");
   command->add_option("--json", options->json,
                       "points and errors as JSON; - for stdout instead of the tables");
-  command->add_option("--plot", options->plot,
-                      "folder for a residual plot (SVG) of each set and, of several, charts of all errors");
+  command->add_option(
+      "--plot", options->plot,
+      "folder for report.html, a residual plot (SVG) of each set and, of several, charts of all errors");
   command->add_flag("--points", options->points, "print every point of a large table, not only the worst");
   command->add_option("--every", options->every, "compare a sample: each so-manieth row")
       ->check(CLI::Range(1, kMost))

@@ -36,8 +36,8 @@ class ParetoPicture {
     for (const FoundPlan& plan : result.plans) {
       step_ = std::max(step_, std::min(plan.figures().step, kShownBeyondFront * slowest));
     }
-    const double mark = axis_step(step_);
     if (fastest > kBeginsBeyond * step_ && std::isfinite(fastest)) {
+      const double mark = axis_step(step_ - fastest);
       first_ = std::max(0.0, (std::ceil(fastest / mark) - 1) * mark);
     }
   }
@@ -117,7 +117,7 @@ class ParetoPicture {
 
   void draw_axes() {
     const double seconds = axis_step(step_ - first_), giga = axis_step(memory_ / 1e9);
-    for (double value = first_; value <= step_; value += seconds) {
+    for (double value = seconds * std::ceil(first_ / seconds); value <= step_; value += seconds) {
       const double x = x_of(value);
       svg_.add(R"(<path d="M{:.1f} {} V{}" stroke="#eeeeee"/>)", x, kTop, kTop + kHeight);
       svg_.add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.6g}</text>)", x, kTop + kHeight + 18,

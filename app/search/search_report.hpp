@@ -10,4 +10,10 @@ namespace lockstep {
 [[nodiscard]] std::string search_text(const ShardingProblem& problem, const SearchResult& result,
                                       const Candidate& best);
 
+/// The best plan in one sentence, against the best simple rule.
+[[nodiscard]] std::string search_sentence(const SearchResult& result, const Candidate& best);
+
+/// {step_s, plans: [{name, step_s or why_none, remark}]}, fastest first.
+[[nodiscard]] std::string search_json(const SearchResult& result, const Candidate& best);
+
 }  // namespace lockstep

@@ -1,7 +1,11 @@
 #include "app/sweep/sweep_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+
+#include "base/units.hpp"
 
 namespace lockstep {
 namespace {
@@ -52,6 +56,28 @@ std::vector<std::string> short_names(const std::vector<std::string>& columns) {
     names.push_back(alike > 1 ? column : word);
   }
   return names;
+}
+
+std::string best_sentence(const SweepTable& table) {
+  const auto number = best_row(table);
+  if (!number) {
+    return "No point of the sweep could be predicted.";
+  }
+  const SweepRow& best = table.rows[*number];
+  const std::vector<std::string> names = short_names(table.columns);
+  std::string labels;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    labels += best.labels[i].empty()
+                  ? ""
+                  : fmt::format("{}{} {}", labels.empty() ? "" : ", ", names[i], best.labels[i]);
+  }
+  const double step = best.step_time.value_or(0), band = best.step_band.value_or(0);
+  const auto ties = std::ranges::count_if(table.rows, [&](const SweepRow& row) {
+    return row.is_done() && row.step_time.value_or(0) <= step * (1 + band);
+  });
+  return fmt::format("Of {} points the best is {}: {} a step, \u00b1 {:.0f} %.", table.rows.size(),
+                     labels.empty() ? "the only one" : labels, to_string(Seconds{step}), 100 * band) +
+         (ties > 1 ? fmt::format(" It is a tie with {} more within that band.", ties - 1) : "");
 }
 
 }  // namespace lockstep

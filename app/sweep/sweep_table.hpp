@@ -30,6 +30,9 @@ struct SweepTable {
 /// One screen: all points, or the best where there are many. The best is marked with `*`.
 [[nodiscard]] std::string sweep_text(const SweepTable& table);
 
+/// The best point in one sentence, with its band and how many points lie within that.
+[[nodiscard]] std::string best_sentence(const SweepTable& table);
+
 /// RFC 4180, with a heading; SI units; what is not known is empty.
 [[nodiscard]] std::string sweep_csv(const SweepTable& table);
 

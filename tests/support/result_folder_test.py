@@ -86,7 +86,7 @@ class Results(unittest.TestCase):
         (self.home / "out/notes.txt").write_text("mine")
         self.run_it("run", "my.yaml", "-q", "-o", "out", "--no-timeline")
         self.assertEqual(sorted(path.name for path in (self.home / "out").iterdir()),
-                         ["effective.yaml", "manifest.json", "metrics.json", "notes.txt"])
+                         ["effective.yaml", "manifest.json", "metrics.json", "notes.txt", "report.html"])
 
     def test_two_processes_do_not_mix(self):
         first = subprocess.Popen([LOCKSTEP, "run", "my.yaml", "-q", "-o", "out", "--set", "steps=1000"],

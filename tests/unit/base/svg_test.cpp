@@ -1,5 +1,6 @@
 #include "base/svg.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,13 +10,24 @@
 namespace lockstep {
 namespace {
 
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
 TEST(Svg, ADocumentIsItsElementsOnWhite) {
   SvgDrawing drawing;
   drawing.add(R"(<path d="M{:.1f} 0 H{}"/>)", 1.25, 7);
-  EXPECT_EQ(drawing.document(10, 20, 12),
-            R"(<svg xmlns="http://www.w3.org/2000/svg" width="10" height="20" viewBox="0 0 10 20" )"
-            R"(font-family="Helvetica, Arial, sans-serif" font-size="12">)"
-            "\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<path d=\"M1.2 0 H7\"/>\n</svg>\n");
+  const std::string svg = drawing.document(10, 20, 12);
+  EXPECT_THAT(
+      svg, StartsWith(R"(<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="10" height="20" )"
+                      R"(viewBox="0 0 10 20" font-family="Helvetica, Arial, sans-serif" font-size="12">)"));
+  EXPECT_THAT(svg, EndsWith("</style>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+                            "<path d=\"M1.2 0 H7\"/>\n</svg>\n"));
+}
+
+TEST(Svg, AloneItFollowsTheReadersMode) {
+  EXPECT_THAT(SvgDrawing{}.document(1, 1, 12),
+              HasSubstr("@media (prefers-color-scheme: dark) { svg.chart:root"));
 }
 
 TEST(Svg, TextIsNoMarkup) {

@@ -65,7 +65,20 @@ TEST(Layout, LeavesOutWhatIsTooMuch) {
   const Layout layout = lay_out(fabric, 2);
   EXPECT_EQ(layout.nodes_left_out, 3);
   EXPECT_FALSE(layout.centres[find(fabric, "node2.gpu0")]);
-  EXPECT_THAT(to_svg(build(rail_cluster(9, 1))), HasSubstr("and 1 more nodes"));
+  const std::string svg = to_svg(build(rail_cluster(9, 1)));
+  EXPECT_THAT(svg, HasSubstr("and 7 more nodes"));
+  EXPECT_THAT(svg, HasSubstr(">node 1, and 7 more like it<"));
+}
+
+TEST(Picture, ColoursLinksByTheirUse) {
+  const Fabric fabric = build(rail_cluster(1, 1));
+  MachineDrawing drawing;
+  drawing.used.resize(fabric.links().size());
+  EXPECT_THAT(to_svg(fabric, drawing), HasSubstr(R"(stroke="#c4cad0")"));
+  drawing.used.back() = 0.5;
+  const std::string svg = to_svg(fabric, drawing);
+  EXPECT_THAT(svg, HasSubstr(", used 50.0 %"));
+  EXPECT_THAT(svg, HasSubstr(R"(stroke="#8f3b00")"));
 }
 
 TEST(Svg, ShowsEveryDeviceAndLinkOnce) {

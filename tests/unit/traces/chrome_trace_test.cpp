@@ -144,9 +144,7 @@ TEST_F(ChromeTrace, EveryKernelHasItsLaunch) {
   const json trace = written(one);
   std::map<int, json> launches;
   for (const json& call : events_with(trace, "cat", "cuda_runtime")) {
-    if (call["args"].contains("correlation")) {
-      EXPECT_TRUE(launches.emplace(call["args"]["correlation"], call).second);
-    }
+    EXPECT_TRUE(launches.emplace(call["args"]["correlation"], call).second) << call;
   }
   const std::map<std::string, std::string> call_for{
       {"kernel", "cudaLaunchKernel"}, {"gpu_memcpy", "cudaMemcpyAsync"}, {"gpu_memset", "cudaMemsetAsync"}};
@@ -162,6 +160,20 @@ TEST_F(ChromeTrace, EveryKernelHasItsLaunch) {
     }
   }
   EXPECT_EQ(launched, 10);
+}
+
+TEST_F(ChromeTrace, LeavesOutEarlySteps) {
+  ChromeTraceOptions late = options();
+  late.ranks = {0};
+  late.first_step = 1;
+  late.left_out = "half of it";
+  const json trace = written(late);
+  EXPECT_EQ(trace["shown"], "half of it");
+  EXPECT_EQ(events_, 16 + 10 + 1);
+  const std::vector<json> steps = events_with(trace, "name", "ProfilerStep#1");
+  ASSERT_EQ(steps.size(), 1);
+  EXPECT_GT(ns(steps.front()["ts"]), 0);  // it begins where the one that is left out has ended
+  EXPECT_TRUE(events_with(trace, "name", "ProfilerStep#0").empty());
 }
 
 TEST_F(ChromeTrace, OperatorsAndLaunchesShareExternalIds) {

@@ -1,0 +1,50 @@
+#pragma once
+
+/// @file
+/// The timeline of `lockstep run`: which ranks and steps, in which format, and who else listens.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/commands/run.hpp"
+#include "app/report/page_timeline.hpp"
+#include "scenario/prediction.hpp"
+#include "traces/chrome_trace.hpp"
+#include "traces/perfetto_trace.hpp"
+
+namespace lockstep {
+
+/// The ending of a timeline in Perfetto's own format.
+constexpr const char* kPerfettoEnding = ".perfetto-trace";
+
+/// Before anything is simulated. @throws std::invalid_argument for options that ask for what cannot be
+void check_timeline(const RunOptions& options, const ResolvedScenario& resolved);
+
+/// Writes the timeline's file, and keeps what report.html shows of it.
+class RunTimeline {
+ public:
+  /// @param folder where the file is written
+  /// @param simulated ranks that are shown where none are asked for
+  TimelineRequest open(const RunOptions& options, const ResolvedScenario& resolved,
+                       const std::filesystem::path& folder, const std::vector<std::uint32_t>& simulated);
+
+  /// Of the page; null: not opened.
+  [[nodiscard]] PageTimeline* page() { return page_ ? &*page_ : nullptr; }
+
+  /// Completes the file. @throws InputError when the disk did not take it
+  void finish(const SimulationResult& result);
+
+  /// Where the file is and what it does not show, for stderr; empty: there is none.
+  [[nodiscard]] std::string remark(const std::filesystem::path& folder) const;
+
+ private:
+  std::optional<ChromeTraceWriter> json_;
+  std::optional<PerfettoTraceWriter> perfetto_;  ///< in its place
+  std::optional<PageTimeline> page_;
+  TimelineTee both_;
+  std::string left_out_;  ///< TimelinePart::left_out
+};
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+# Files of the source tree as text in a library, so that the program needs none of them when it runs. HEADER declares
+# `const std::vector<EmbeddedFile>& FUNCTION();` in NAMESPACE (base/embedded_file.hpp).
+function(lockstep_embed target)
+  cmake_parse_arguments(arg "" "HEADER;NAMESPACE;FUNCTION" "FILES" ${ARGN})
+  set(table "// Made by cmake/embedded_files.cmake.\n#include \"${arg_HEADER}\"\n\nnamespace ${arg_NAMESPACE} {\n\n")
+  string(APPEND table "const std::vector<EmbeddedFile>& ${arg_FUNCTION}() {\n  static const std::vector<EmbeddedFile> all{\n")
+  foreach(file ${arg_FILES})
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    file(READ ${file} text)
+    string(APPEND table "      {\"${name}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  string(APPEND table "  };\n  return all;\n}\n\n}  // namespace ${arg_NAMESPACE}\n")
+  set(source ${PROJECT_BINARY_DIR}/${arg_FUNCTION}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "@table@" @ONLY)
+  target_sources(${target} PRIVATE ${source})
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
