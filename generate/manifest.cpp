@@ -131,7 +131,7 @@ Totals totals_of(const benchmark::Table& table) {
 
 std::string manifest_json(const benchmark::Table& table, const Coverage& coverage,
                           const ManifestFacts& facts) {
-  Json made = {{"format", "lockstep-benchmark 1"}, {"target", facts.target}};
+  Json made = {{"format", "lockstep-benchmark 2"}, {"target", facts.target}};
   made["licence"] = kLicence;
   made["seed"] = table.seed;
   made["ranks"] = table.ranks.size();

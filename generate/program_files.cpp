@@ -34,8 +34,9 @@ constexpr auto kWorkSources = std::to_array<WorkSource>({
     {"batch_norm", "make_rows", "rows.cu"},
     {"transpose", "make_movement", "movements.cu"},
     {"index_select", "make_movement", "movements.cu"},
-    {"triangular_index", "make_movement", "movements.cu"},
-    {"embedding_bags", "make_look_up", "lookups.cu"},
+    {"triangular", "make_movement", "movements.cu"},
+    {"embedding", "make_look_up", "lookups.cu"},
+    {"attention", "make_attention", "attention.cu"},
 });
 
 std::string_view embedded(std::string_view path) {

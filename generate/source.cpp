@@ -15,6 +15,7 @@
 #include "scenario/opened_scenario.hpp"
 #include "scenario/prediction.hpp"
 #include "scenario/replay_run.hpp"
+#include "traces/pytorch_et/trace_reader.hpp"
 
 namespace lockstep::generate {
 namespace {
@@ -101,7 +102,11 @@ Source source_of_traces(const SourceOptions& options) {
   const YamlDocument document = document_of(options.overrides);
   const ReplayRun run{options.sources, document, configs};
   Source made;
-  made.benchmark = benchmark_of(run.replay(), options.target);
+  std::vector<pytorch_et::ExecutionTrace> execution_traces;
+  for (const auto& file : run.spec().execution_traces) {
+    execution_traces.push_back(pytorch_et::read_execution_trace(file));
+  }
+  made.benchmark = benchmark_of(run.replay(), execution_traces, options.target);
   made.machine = std::make_shared<const Machine>(run.machine());
   made.machine_file = {kRecordedMachine, recorded_machine_text(document, configs, run.spec())};
   return made;

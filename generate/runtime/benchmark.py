@@ -59,7 +59,8 @@ def read_line(program, word, rest):
     elif word in ("events", "flags"):
         program[word] = int(rest[0])
     elif word == "kernel":
-        program["kernels"].append({"backend": rest[0], "seconds": float(rest[2]), "family": rest[5], "calls": []})
+        program["kernels"].append({"backend": rest[0], "seconds": float(rest[2]), "delay": float(rest[5]),
+                                   "family": rest[7], "calls": []})
     elif word == "call":
         program["kernels"][-1]["calls"].append({"work": rest[0], "type": rest[1], "tables": [], **fields(rest[2:])})
     elif word == "table":
@@ -70,7 +71,7 @@ def read_line(program, word, rest):
                                        "delay": float(rest[8]), "sent": numbers(rest[9])})
     elif word == "thread":
         program["threads"].append([])
-    elif word not in ("uses", "name"):
+    elif word not in ("uses", "name", "memory", "view", "operands"):
         program["threads"][-1].append((word.rstrip("*"), word.endswith("*"), int(rest[0]), int(rest[1]),
                                        float(rest[2]), float(rest[3])))
 
@@ -197,7 +198,7 @@ def movement(tensors, call):
     if call["work"] == "transpose":
         x = tensors.of(call["type"], batch, get(call, "rows"), get(call, "columns"))
         return lambda: x().transpose(1, 2).contiguous()
-    if call["work"] == "triangular_index":
+    if call["work"] == "triangular":
         x = tensors.of(call["type"], batch, n, n)
         row, column = torch.tril_indices(n, n, 0 if get(call, "diagonal") else -1, device=tensors.device)
         values = tensors.of(call["type"], batch, row.numel())
@@ -279,18 +280,21 @@ def copy(tensors, call):
 
 MAKERS = {"gemm": product, "pointwise": elementwise, "optimizer": elementwise, "concat": elementwise,
           "reduction": rows, "softmax": rows, "layer_norm": rows, "batch_norm": rows, "convolution": convolution,
-          "transpose": movement, "triangular_index": movement, "index_select": movement, "embedding_bags": look_up,
-          "flash_attention": attention, "memcpy": copy, "memset": copy}
+          "transpose": movement, "triangular": movement, "index_select": movement, "embedding": look_up,
+          "attention": attention, "memcpy": copy, "memset": copy}
 
 
 def make_kernel(tensors, kernel, clock_hz):
     if kernel["backend"] in ("part", "skipped"):
         return None
     if kernel["backend"] == "busy":
-        cycles = int(kernel["seconds"] * clock_hz)
+        cycles = int(max(kernel["seconds"] + kernel["delay"], 0) * clock_hz)
         return lambda: torch.cuda._sleep(cycles)
     torch.backends.cuda.matmul.allow_tf32 = any(call["type"] == "tf32" for call in kernel["calls"])
     runs = [MAKERS[call["work"]](tensors, call) for call in kernel["calls"]]
+    if kernel["delay"] > 0:
+        rest = int(kernel["delay"] * clock_hz)
+        runs.append(lambda: torch.cuda._sleep(rest))
     return runs[0] if len(runs) == 1 else lambda: [run() for run in runs]
 
 

@@ -48,7 +48,7 @@ class Table:
             elif word == "program":
                 self.programs.append({"kernels": [], "collectives": [], "threads": []})
             elif word == "kernel":
-                self.programs[-1]["kernels"].append({"backend": rest[0], "flops": float(rest[4]), "calls": []})
+                self.programs[-1]["kernels"].append({"backend": rest[0], "flops": float(rest[4]), "graph": int(rest[6]), "calls": []})
             elif word == "call":
                 sizes = dict(pair.split("=") for pair in rest[2:])
                 self.programs[-1]["kernels"][-1]["calls"].append((rest[0], {k: float(v) for k, v in sizes.items()}))
@@ -202,7 +202,7 @@ def compile_stub(program, stub, objects):
         if path.is_file():
             headers.update(path.read_bytes())
     sources = [p for p in sorted([*program.glob("*.cu"), *program.glob("*.cpp")]) if p.name != "clock.cu"]
-    sources.append(stub / "stub.cpp")
+    sources += sorted(stub.glob("*.cpp"))
 
     def one(source):
         key = hashlib.sha256(headers.digest() + source.read_bytes()).hexdigest()[:20]
