@@ -46,8 +46,8 @@ struct ChooseCuda {
   Backend operator()(const Concat& /*unused*/) const { return Backend::Own; }
   Backend operator()(const Transpose& /*unused*/) const { return Backend::Own; }
   Backend operator()(const TriangularIndex& /*unused*/) const { return own_if(is_floating()); }
-  Backend operator()(const Softmax& work) const { return own_if(is_floating() && !work.fused.any()); }
-  Backend operator()(const LayerNorm& work) const { return own_if(is_floating() && !work.fused.any()); }
+  Backend operator()(const Softmax& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const LayerNorm& /*unused*/) const { return own_if(is_floating()); }
   Backend operator()(const BatchNorm& /*unused*/) const { return own_if(is_floating()); }
   Backend operator()(const IndexSelect& /*unused*/) const { return own_if(is_floating()); }
   Backend operator()(const OptimizerUpdate& /*unused*/) const { return own_if(is_floating()); }
@@ -60,7 +60,11 @@ struct ChooseCuda {
                   }));
   }
   Backend operator()(const EmbeddingCacheInsert& /*unused*/) const { return Backend::Busy; }
-  Backend operator()(const FlashAttention& /*unused*/) const { return Backend::Busy; }
+  Backend operator()(const FlashAttention& work) const {
+    constexpr std::int64_t kTile = 16, kMostColumns = 128;  // of tensor cores, and of what a block holds
+    return own_if((type == DataType::FP16 || type == DataType::BF16) && work.head_size % kTile == 0 &&
+                  work.head_size <= kMostColumns);
+  }
   Backend operator()(const Timed& /*unused*/) const { return Backend::Busy; }
 };
 
@@ -282,7 +286,7 @@ class TraceKernels {
   const replay::RankRecording& rank_;
   std::vector<WorkContent> contents_;
   Target target_;
-  std::vector<WorkOperands> operands_;  // by work; empty: not known
+  std::vector<WorkOperands> operands_;            // by work; empty: not known
   std::map<std::uint32_t, std::int32_t> graphs_;  // by call
   std::vector<Backend> wholes_;
   std::map<Key, std::uint32_t> numbers_;

@@ -41,8 +41,8 @@ struct BenchmarkKernel {
   /// It belongs to an operator of several kernels, of which the longest is launched with the whole work.
   bool is_part = false;
   double seconds = 0;  ///< simulated, alone on its GPU; of a trace recorded or predicted
-  /// Seconds that its stream rests after it: what `seconds` has beyond the kernel itself. Below 0 a busy kernel
-  /// holds the GPU for less.
+  /// Seconds that its stream rests after it: what `seconds` has beyond the kernel itself. Below 0 a busy
+  /// kernel holds the GPU for less.
   double delay = 0;
   std::vector<std::uint32_t> reads{}, writes{};  ///< indices into MemoryPlan::views of its program
   std::int32_t graph = -1;  ///< CUDA graph of its program that launches it; -1: a launch of its own

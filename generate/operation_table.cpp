@@ -165,7 +165,8 @@ class TableText {
     }
     for (const benchmark::Kernel& kernel : program.kernels) {
       line("kernel {} {} {} {} {} {} {} {} {}", kernel.backend, kernel.recorded ? "recorded" : "modelled",
-           kernel.seconds, kernel.bytes, kernel.flops, kernel.delay, kernel.graph, kernel.family, kernel.name);
+           kernel.seconds, kernel.bytes, kernel.flops, kernel.delay, kernel.graph, kernel.family,
+           kernel.name);
       if (!kernel.reads.empty() || !kernel.writes.empty()) {
         line("operands {} {}", list_text(kernel.reads), list_text(kernel.writes));
       }

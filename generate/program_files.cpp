@@ -206,8 +206,12 @@ std::vector<ProgramFile> cuda_files(const benchmark::Table& table) {
 }
 
 std::vector<ProgramFile> pytorch_files(const benchmark::Table& table) {
-  return {{"benchmark.py", std::string{embedded("generate/runtime/benchmark.py")}},
-          {"run.sh", run_script(table.ranks.size(), "python3 benchmark.py"), true}};
+  std::vector<ProgramFile> files;
+  for (const char* name : {"benchmark.py", "operation_table.py", "operators.py", "communication.py"}) {
+    files.push_back({name, std::string{embedded(std::string{kRuntime} + name)}});
+  }
+  files.push_back({"run.sh", run_script(table.ranks.size(), "python3 benchmark.py"), true});
+  return files;
 }
 
 }  // namespace

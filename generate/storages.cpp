@@ -130,12 +130,14 @@ std::vector<Life> lives_of(const std::vector<Use>& uses, std::uint32_t moments) 
   }
   std::vector<Life> lives;
   for (const Use& use : uses) {
-    const bool is_whole = use.writes && !use.reads && begin_of(*use.tensor) == 0 && end_of(*use.tensor) == bytes;
+    const bool is_whole =
+        use.writes && !use.reads && begin_of(*use.tensor) == 0 && end_of(*use.tensor) == bytes;
     const bool is_same_kernel = !lives.empty() && lives.back().uses.back().moment == use.moment;
     if (lives.empty() || (is_whole && !is_same_kernel)) {
       lives.push_back({{is_whole ? use.moment : 0, use.moment, bytes}, {}});
       if (!is_whole) {
-        lives.back().life.last = moments;  // what it has at the beginning it has at the beginning of each step
+        lives.back().life.last =
+            moments;  // what it has at the beginning it has at the beginning of each step
       }
     }
     lives.back().uses.push_back(use);
@@ -171,7 +173,8 @@ std::vector<std::int64_t> places_of(const std::vector<StorageLife>& lives) {
 }
 
 std::int64_t allocator_peak(const std::vector<StorageLife>& lives) {
-  std::multimap<std::pair<std::uint32_t, bool>, std::size_t> changes;  // moment; release after all that begins
+  std::multimap<std::pair<std::uint32_t, bool>, std::size_t>
+      changes;  // moment; release after all that begins
   for (std::size_t i = 0; i < lives.size(); ++i) {
     changes.emplace(std::pair{lives[i].first, false}, i);
     changes.emplace(std::pair{lives[i].last, true}, i);
@@ -216,7 +219,8 @@ PlannedOperands plan_operands(const replay::RankRecording& rank, const Execution
       if (!is_taken(use, spans[i].bytes)) {
         continue;
       }
-      const MemoryPlan::View view{places[i] + begin_of(*use.tensor), end_of(*use.tensor) - begin_of(*use.tensor)};
+      const MemoryPlan::View view{places[i] + begin_of(*use.tensor),
+                                  end_of(*use.tensor) - begin_of(*use.tensor)};
       const auto [known, is_new] =
           numbers.try_emplace(view, static_cast<std::uint32_t>(made.plan.views.size()));
       if (is_new) {

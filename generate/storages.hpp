@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// Tensors of a recorded rank: which storage each kernel reads and writes, and where each storage lies while it
-/// is in use.
+/// Tensors of a recorded rank: which storage each kernel reads and writes, and where each storage lies while
+/// it is in use.
 
 #include <cstdint>
 #include <functional>
@@ -24,9 +24,9 @@ struct PlannedOperands {
   std::vector<WorkOperands> of_work;  ///< by RecordedTrace::work
 };
 
-/// Plans the memory of one rank. A storage is as large as the largest end of its views. It lives from the kernel
-/// that writes it whole to the last one that reads it; one that is read first lives all the time. Those that
-/// live at the same time have places of their own.
+/// Plans the memory of one rank. A storage is as large as the largest end of its views. It lives from the
+/// kernel that writes it whole to the last one that reads it; one that is read first lives all the time.
+/// Those that live at the same time have places of their own.
 /// @param trace execution trace of @p rank
 /// @param largest by work: bytes of the largest storage that its kernel takes operands from; 0: it takes none
 [[nodiscard]] PlannedOperands plan_operands(const replay::RankRecording& rank,
@@ -39,8 +39,8 @@ struct StorageLife {
   std::int64_t bytes = 0;
 };
 
-/// The place of each, in bytes: lives that overlap do not share any. The largest are placed first, each as low
-/// as it can be.
+/// The place of each, in bytes: lives that overlap do not share any. The largest are placed first, each as
+/// low as it can be.
 [[nodiscard]] std::vector<std::int64_t> places_of(const std::vector<StorageLife>& lives);
 
 /// Bytes that PyTorch's caching allocator reserves at most for the same lives.

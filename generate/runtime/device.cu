@@ -119,9 +119,10 @@ void Device::allocate() {
       arenas += arena.bytes();
     }
     const auto mib = [](std::int64_t bytes) { return std::to_string(bytes >> 20U) + " MiB"; };
-    throw Failure{std::string{problem.what()} + "; needed are " + mib(tables) + " of tables and workspaces, " +
-                  mib(planned_ ? static_cast<std::int64_t>(planned_->bytes()) : 0) +
-                  " of planned tensors, " + mib(arenas) + " of operands in turn"};
+    throw Failure{std::string{problem.what()} + "; needed are " + mib(tables) +
+                  " of tables and workspaces, " +
+                  mib(planned_ ? static_cast<std::int64_t>(planned_->bytes()) : 0) + " of planned tensors, " +
+                  mib(arenas) + " of operands in turn"};
   }
   BENCHMARK_CHECK(cudaDeviceSynchronize());
 }

@@ -82,9 +82,9 @@ struct OperandCounts {
   std::uint64_t planned = 0, in_turn = 0;
 };
 
-/// Operands of launches. Those that the table names lie at their places in the planned memory. Others are taken
-/// in turn: what one launch takes, no launch takes again before twice the level-2 cache has been
-/// taken. Else the cache would hold what the kernels of a job find in memory.
+/// Operands of launches. Those that the table names lie at their places in the planned memory. Others are
+/// taken in turn: what one launch takes, no launch takes again before twice the level-2 cache has been taken.
+/// Else the cache would hold what the kernels of a job find in memory.
 class Arena {
  public:
   /// One launch will take so many bytes; before allocate().
@@ -143,8 +143,8 @@ class Device {
     return *static_cast<Library*>(slot.get());
   }
 
-  /// Gives arenas their memory, after all kernels are made. @throws Failure if the GPU has too little: it says
-  /// who holds how much
+  /// Gives arenas their memory, after all kernels are made. @throws Failure if the GPU has too little: it
+  /// says who holds how much
   void allocate();
 
   /// Makes room for tensors that have places of their own. @return where it begins

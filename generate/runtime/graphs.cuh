@@ -24,7 +24,8 @@ struct GraphRange {
 class Graph {
  public:
   /// @param launch puts the kernel of an instruction on a stream
-  Graph(const std::vector<Instruction>& code, const GraphRange& range, const std::vector<cudaStream_t>& streams,
+  Graph(const std::vector<Instruction>& code, const GraphRange& range,
+        const std::vector<cudaStream_t>& streams,
         const std::function<void(const Instruction&, cudaStream_t)>& launch);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;

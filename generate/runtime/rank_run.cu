@@ -133,11 +133,11 @@ class RankRun {
     for (const Thread& thread : program_.threads) {
       auto& of_thread = graphs_.emplace_back();
       for (const GraphRange& range : graph_ranges(program_, rank_, thread.instructions)) {
-        of_thread[range.first] = {range.end, std::make_unique<Graph>(
-                                                 thread.instructions, range, streams_,
-                                                 [this](const Instruction& i, cudaStream_t stream) {
-                                                   launch_kernel(kernel_number(i), stream);
-                                                 })};
+        of_thread[range.first] = {range.end,
+                                  std::make_unique<Graph>(thread.instructions, range, streams_,
+                                                          [this](const Instruction& i, cudaStream_t stream) {
+                                                            launch_kernel(kernel_number(i), stream);
+                                                          })};
       }
     }
   }

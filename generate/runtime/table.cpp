@@ -215,7 +215,8 @@ class Reader {
         line.fail("operands belong to the kernel above them, and there is none");
       }
       program.kernels.back().reads = line.indices("what it reads", static_cast<double>(program.views.size()));
-      program.kernels.back().writes = line.indices("what it writes", static_cast<double>(program.views.size()));
+      program.kernels.back().writes =
+          line.indices("what it writes", static_cast<double>(program.views.size()));
     } else if (word == "call") {
       if (program.kernels.empty()) {
         line.fail("a call belongs to the kernel above it, and there is none");

@@ -52,6 +52,9 @@ class Table:
             elif word == "call":
                 sizes = dict(pair.split("=") for pair in rest[2:])
                 self.programs[-1]["kernels"][-1]["calls"].append((rest[0], {k: float(v) for k, v in sizes.items()}))
+            elif word == "table":
+                sizes = self.programs[-1]["kernels"][-1]["calls"][-1][1]
+                sizes["tables"] = sizes.get("tables", 0) + 1
             elif word == "communication":
                 self.programs[-1]["collectives"].append({"kind": rest[0], "type": rest[1], "group": int(rest[2]),
                                                          "bytes": float(rest[3]), "sent": numbers(rest[9])})

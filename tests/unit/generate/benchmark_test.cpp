@@ -34,7 +34,7 @@ Benchmark small_benchmark() {
   rank.launch(compute, {"my_gemm", DataType::BF16, Gemm{1, 64, 64, 64}});
   rank.end_range();
   rank.begin_range("second_half");
-  rank.launch(compute, {"my_attention", DataType::BF16, FlashAttention{1, 2, 64, 64, 32}});
+  rank.launch(compute, {"my_attention", DataType::FP32, FlashAttention{1, 2, 64, 64, 32}});
   const auto done = rank.event();
   rank.record(compute, done);
   rank.stream_wait(communication, done);
