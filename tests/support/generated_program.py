@@ -48,7 +48,8 @@ class Table:
             elif word == "program":
                 self.programs.append({"kernels": [], "collectives": [], "threads": []})
             elif word == "kernel":
-                self.programs[-1]["kernels"].append({"backend": rest[0], "flops": float(rest[4]), "graph": int(rest[6]), "calls": []})
+                self.programs[-1]["kernels"].append({"backend": rest[0], "flops": float(rest[4]), "delay": float(rest[5]),
+                                                     "graph": int(rest[6]), "calls": []})
             elif word == "call":
                 sizes = dict(pair.split("=") for pair in rest[2:])
                 self.programs[-1]["kernels"][-1]["calls"].append((rest[0], {k: float(v) for k, v in sizes.items()}))
@@ -57,7 +58,8 @@ class Table:
                 sizes["tables"] = sizes.get("tables", 0) + 1
             elif word == "communication":
                 self.programs[-1]["collectives"].append({"kind": rest[0], "type": rest[1], "group": int(rest[2]),
-                                                         "bytes": float(rest[3]), "sent": numbers(rest[9])})
+                                                         "bytes": float(rest[3]), "delay": float(rest[8]),
+                                                         "sent": numbers(rest[9])})
             elif word == "thread":
                 self.programs[-1]["threads"].append([])
             elif self.programs and self.programs[-1]["threads"]:

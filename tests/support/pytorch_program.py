@@ -55,10 +55,12 @@ def expected(table, rank):
                 found = [{"_sleep"}]
             elif kernel["backend"] not in ("part", "skipped"):
                 found = [what for work, sizes in kernel["calls"] for what in expected_of_call(work, sizes)]
+                found += [{"_sleep"}] if kernel["delay"] > 0 else []
         elif op == "collective":
             call = table.program(rank)["collectives"][operand]
             members = table.groups[table.ranks[rank][1][call["group"]]]
             found = [{COLLECTIVES[call["kind"]]}] if len(members) > 1 else []
+            found += [{"_sleep"}] if call["delay"] > 1e-9 else []
         made.setdefault(thread, []).extend((stream, what) for what in found)
     return {thread: found * STEPS for thread, found in made.items() if found}
 
