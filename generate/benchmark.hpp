@@ -50,7 +50,7 @@ struct BenchmarkKernel {
 
 /// Memory of a program's tensors, each at its place for as long as it lives.
 struct MemoryPlan {
-  /// What a kernel sees of a storage.
+  /// A view is the part of a storage that a kernel sees.
   struct View {
     std::int64_t place = 0, bytes = 0;  ///< place: from the begin of the planned memory
     auto operator<=>(const View&) const = default;

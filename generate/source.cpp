@@ -81,7 +81,7 @@ double number_at(const OpenedScenario& opened, const char* of_workload) {
   return value;
 }
 
-/// With the precision and the batch that are asked for.
+/// Adds the precision and the batch that are asked for.
 std::vector<Override> scaled(const SourceOptions& options) {
   std::vector<Override> overrides = options.overrides;
   if (!options.precision.empty()) {

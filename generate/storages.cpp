@@ -46,7 +46,7 @@ class Uses {
     node_of_ = link_to_kineto(trace, rank.trace, unused).node_of;
   }
 
-  /// By storage, in the order of the launches.
+  /// Returns the uses by storage, in the order of the launches.
   std::map<std::int64_t, std::vector<Use>> collect() {
     std::vector<std::uint32_t> order(rank_.trace.work.size());
     std::iota(order.begin(), order.end(), 0U);

@@ -33,7 +33,7 @@ struct PlannedOperands {
                                             const pytorch_et::ExecutionTrace& trace,
                                             const std::function<double(std::uint32_t)>& largest);
 
-/// From and to which moment a storage is in use; moments count kernels.
+/// A storage is in use from one moment to another; moments count kernels.
 struct StorageLife {
   std::uint32_t first = 0, last = 0;
   std::int64_t bytes = 0;

@@ -25,7 +25,7 @@ bool is_always_said(const KernelField& field) {
   return field.key.starts_with("rows.");
 }
 
-/// By key: what a work of the kind with as many tables usually has.
+/// Returns by key what a work of the kind with as many tables usually has.
 std::map<std::string, double> usual_fields(std::string_view kind, const std::vector<KernelField>& fields) {
   std::vector<KernelField> said;
   std::ranges::copy_if(fields, std::back_inserter(said), is_always_said);

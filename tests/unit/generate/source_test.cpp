@@ -134,10 +134,9 @@ TEST_F(RecordedSource, ProgramsOfTracesTakeAsLong) {
 }
 
 TEST_F(RecordedSource, StoragesHaveTheirPlaces) {
-  const Source source = open_source(
-      {{(traces() / "dlrm_8xv100/kineto").string()},
-       execution_traces(traces() / "dlrm_8xv100/pytorch_et", "dlrm"),
-       Target::Cuda});
+  const Source source = open_source({{(traces() / "dlrm_8xv100/kineto").string()},
+                                     execution_traces(traces() / "dlrm_8xv100/pytorch_et", "dlrm"),
+                                     Target::Cuda});
   ASSERT_EQ(source.benchmark.memory.size(), 8U);
   for (std::size_t i = 0; i < 8; ++i) {
     const MemoryPlan& plan = source.benchmark.memory[i];

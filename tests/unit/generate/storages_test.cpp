@@ -20,7 +20,8 @@ TEST(StoragePlaces, LivesThatDoNotMeetShareAPlace) {
 
 TEST(StoragePlaces, TheLargestLieLowestAndGapsAreFilled) {
   // The second and third live apart and share what lies above the first; 100 bytes take 512.
-  EXPECT_THAT(places_of({{0, 9, 4096}, {0, 3, 100}, {5, 9, 600}, {1, 2, 100}}), ElementsAre(0, 4096, 4096, 4608));
+  EXPECT_THAT(places_of({{0, 9, 4096}, {0, 3, 100}, {5, 9, 600}, {1, 2, 100}}),
+              ElementsAre(0, 4096, 4096, 4608));
 }
 
 TEST(StoragePlaces, NoTwoThatMeetOverlap) {
@@ -35,8 +36,7 @@ TEST(StoragePlaces, NoTwoThatMeetOverlap) {
     end = std::max(end, places[a] + lives[a].bytes);
     for (std::size_t b = 0; b < a; ++b) {
       const bool meet = lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
-      const bool overlap =
-          places[a] < places[b] + lives[b].bytes && places[b] < places[a] + lives[a].bytes;
+      const bool overlap = places[a] < places[b] + lives[b].bytes && places[b] < places[a] + lives[a].bytes;
       EXPECT_FALSE(meet && overlap) << a << " and " << b;
     }
   }
