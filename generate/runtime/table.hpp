@@ -45,7 +45,7 @@ struct Kernel {
   std::vector<std::uint32_t> reads, writes;  ///< of Program::views
 };
 
-/// What a kernel sees of the planned memory, bytes.
+/// A view is the part of the planned memory that a kernel sees, bytes.
 struct View {
   std::int64_t place = 0, bytes = 0;
 };
