@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "generate/storages.hpp"
 #include "generate/work_text.hpp"
 #include "sim/compiled_program.hpp"
 #include "traces/replay/operator_arguments.hpp"
@@ -44,8 +46,8 @@ struct ChooseCuda {
   Backend operator()(const Concat& /*unused*/) const { return Backend::Own; }
   Backend operator()(const Transpose& /*unused*/) const { return Backend::Own; }
   Backend operator()(const TriangularIndex& /*unused*/) const { return own_if(is_floating()); }
-  Backend operator()(const Softmax& work) const { return own_if(is_floating() && !work.fused.any()); }
-  Backend operator()(const LayerNorm& work) const { return own_if(is_floating() && !work.fused.any()); }
+  Backend operator()(const Softmax& /*unused*/) const { return own_if(is_floating()); }
+  Backend operator()(const LayerNorm& /*unused*/) const { return own_if(is_floating()); }
   Backend operator()(const BatchNorm& /*unused*/) const { return own_if(is_floating()); }
   Backend operator()(const IndexSelect& /*unused*/) const { return own_if(is_floating()); }
   Backend operator()(const OptimizerUpdate& /*unused*/) const { return own_if(is_floating()); }
@@ -58,7 +60,11 @@ struct ChooseCuda {
                   }));
   }
   Backend operator()(const EmbeddingCacheInsert& /*unused*/) const { return Backend::Busy; }
-  Backend operator()(const FlashAttention& /*unused*/) const { return Backend::Busy; }
+  Backend operator()(const FlashAttention& work) const {
+    constexpr std::int64_t kTile = 16, kMostColumns = 128;  // of tensor cores, and of what a block holds
+    return own_if((type == DataType::FP16 || type == DataType::BF16) && work.head_size % kTile == 0 &&
+                  work.head_size <= kMostColumns);
+  }
   Backend operator()(const Timed& /*unused*/) const { return Backend::Busy; }
 };
 
@@ -159,11 +165,19 @@ std::vector<WorkContent> contents_of(const replay::RankRecording& rank) {
   return contents;
 }
 
-/// A trace's program with a kernel for each that differs in name, time or content.
+/// A trace's program with a kernel for each that differs in name, time, content or operands.
 class TraceKernels {
  public:
   TraceKernels(const Program& recorded, const replay::RankRecording& rank, Target target)
       : recorded_{recorded}, rank_{rank}, contents_{contents_of(rank)}, target_{target} {}
+
+  /// Gives kernels the places of their operands.
+  MemoryPlan plan(const pytorch_et::ExecutionTrace& trace) {
+    PlannedOperands planned =
+        plan_operands(rank_, trace, [&](std::uint32_t work) { return largest_operand(work); });
+    operands_ = std::move(planned.of_work);
+    return std::move(planned.plan);
+  }
 
   std::pair<Program, std::vector<BenchmarkKernel>> write(const replay::RankProgram& source) {
     Program program = recorded_;
@@ -180,12 +194,38 @@ class TraceKernels {
   }
 
  private:
-  using Key = std::tuple<std::string, double, std::string, bool>;
+  using Key = std::tuple<std::string, double, std::string, bool, std::vector<std::uint32_t>,
+                         std::vector<std::uint32_t>, std::int32_t>;
 
   std::uint32_t number(const KernelCall& recorded, std::uint32_t work, Program& program) {
     const WorkContent& content = contents_[work];
+    const double seconds = std::get<Timed>(recorded.work).duration.in_base_units();
+    const WorkOperands operands = operands_.empty() ? WorkOperands{} : operands_[work];
+    const std::int32_t graph = graph_of(work);
+    const auto [known, is_new] =
+        numbers_.try_emplace(Key{recorded.name, seconds, text_of(content.calls), content.is_part,
+                                 operands.reads, operands.writes, graph},
+                             static_cast<std::uint32_t>(kernels_.size()));
+    if (is_new) {
+      program.kernels.push_back(recorded);
+      BenchmarkKernel kernel;
+      kernel.name = recorded.name;
+      kernel.family = one_word(content.family.empty() ? rank_.families.origin(work).family : content.family);
+      kernel.calls = content.calls;
+      kernel.is_part = content.is_part;
+      kernel.backend = content.is_part ? part_of(work) : worst_of(content.calls, target_);
+      kernel.seconds = seconds;
+      kernel.reads = operands.reads;
+      kernel.writes = operands.writes;
+      kernel.graph = graph;
+      kernels_.push_back(std::move(kernel));
+    }
+    return known->second;
+  }
+
+  static std::string text_of(const std::vector<KernelCall>& calls) {
     std::string text;
-    for (const KernelCall& call : content.calls) {
+    for (const KernelCall& call : calls) {
       const benchmark::Call written = call_of(call);
       text += written.work + written.type;
       const auto add = [&](const benchmark::Fields& fields) {
@@ -196,21 +236,37 @@ class TraceKernels {
       add(written.fields);
       std::ranges::for_each(written.tables, add);
     }
-    const double seconds = std::get<Timed>(recorded.work).duration.in_base_units();
-    const auto [known, is_new] = numbers_.try_emplace(Key{recorded.name, seconds, text, content.is_part},
-                                                      static_cast<std::uint32_t>(kernels_.size()));
-    if (is_new) {
-      program.kernels.push_back(recorded);
-      BenchmarkKernel kernel;
-      kernel.name = recorded.name;
-      kernel.family = one_word(content.family.empty() ? rank_.families.origin(work).family : content.family);
-      kernel.calls = content.calls;
-      kernel.is_part = content.is_part;
-      kernel.backend = content.is_part ? part_of(work) : worst_of(content.calls, target_);
-      kernel.seconds = seconds;
-      kernels_.push_back(std::move(kernel));
+    return text;
+  }
+
+  /// Kernels that one call launches are a CUDA graph; each launch of one is a graph of its own.
+  std::int32_t graph_of(std::uint32_t work) {
+    const std::uint32_t call = rank_.links.call_of_work[work];
+    if (call == replay::kNone || rank_.trace.calls[call].kind != kineto::CallKind::GraphLaunch ||
+        rank_.links.works[call].size() < 2) {
+      return -1;
     }
-    return known->second;
+    return graphs_.try_emplace(call, static_cast<std::int32_t>(graphs_.size())).first->second;
+  }
+
+  /// Bytes of the largest storage that a work's kernel takes operands from. Tables of embeddings are not
+  /// among them: lookups have tables of their own.
+  [[nodiscard]] double largest_operand(std::uint32_t work) const {
+    const WorkContent& content = contents_[work];
+    if (content.calls.empty() || worst_of(content.calls, target_) == Backend::Busy) {
+      return 0;
+    }
+    double largest = std::numeric_limits<double>::infinity();
+    for (const KernelCall& call : content.calls) {
+      if (const auto* bags = std::get_if<EmbeddingBags>(&call.work)) {
+        for (const EmbeddingTable& table : bags->tables) {
+          largest = std::min(largest, static_cast<double>(table.rows * table.dimension) *
+                                              lockstep::size_of(call.type).in_base_units() -
+                                          1);
+        }
+      }
+    }
+    return largest;
   }
 
   /// A part is reproduced as the whole is; a whole that cannot be leaves all its parts busy.
@@ -230,6 +286,8 @@ class TraceKernels {
   const replay::RankRecording& rank_;
   std::vector<WorkContent> contents_;
   Target target_;
+  std::vector<WorkOperands> operands_;            // by work; empty: not known
+  std::map<std::uint32_t, std::int32_t> graphs_;  // by call
   std::vector<Backend> wholes_;
   std::map<Key, std::uint32_t> numbers_;
   std::vector<BenchmarkKernel> kernels_;
@@ -251,7 +309,7 @@ Backend backend_for(const KernelCall& call, Target target) {
 
 Benchmark benchmark_of(const Job& job, std::span<const GpuSpec> gpu_models,
                        std::span<const std::uint32_t> gpu_model_of_rank, Target target) {
-  Benchmark made{job, {}, {}};
+  Benchmark made{.job = job, .kernels = {}};
   for (std::uint32_t number = 0; number < job.programs.size(); ++number) {
     const Program& program = *job.programs[number];
     const auto rank = std::ranges::find(job.ranks, number, &RankAssignment::program);
@@ -274,11 +332,13 @@ Benchmark benchmark_of(const Job& job, std::span<const GpuSpec> gpu_models,
   return made;
 }
 
-Benchmark benchmark_of(const replay::Replay& replay, Target target) {
-  Benchmark made{replay.job, {}, {}};
+Benchmark benchmark_of(const replay::Replay& replay,
+                       std::span<const pytorch_et::ExecutionTrace> execution_traces, Target target) {
+  Benchmark made{.job = replay.job, .kernels = {}};
   for (std::size_t trace = 0; trace < replay.programs.size(); ++trace) {
-    auto [program, kernels] =
-        TraceKernels{*replay.job.programs[trace], replay.ranks[trace], target}.write(replay.programs[trace]);
+    TraceKernels rank{*replay.job.programs[trace], replay.ranks[trace], target};
+    made.memory.push_back(execution_traces.empty() ? MemoryPlan{} : rank.plan(execution_traces[trace]));
+    auto [program, kernels] = rank.write(replay.programs[trace]);
     std::ranges::for_each(kernels, settle);
     made.job.programs[trace] = std::make_shared<const Program>(std::move(program));
     made.kernels.push_back(std::move(kernels));

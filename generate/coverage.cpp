@@ -88,6 +88,22 @@ Coverage coverage_of(const Benchmark& benchmark) {
   return made;
 }
 
+Coverage sum_of(const Coverage& a, const Coverage& b) {
+  Coverage made = a;
+  const auto add = [](CoverageShare& to, const CoverageShare& share) {
+    to.launches += share.launches;
+    to.seconds += share.seconds;
+  };
+  for (std::size_t i = 0; i < kBackends.size(); ++i) {
+    add(made.by_backend[i], b.by_backend[i]);
+  }
+  add(made.all, b.all);
+  made.uncovered.insert(made.uncovered.end(), b.uncovered.begin(), b.uncovered.end());
+  std::ranges::stable_sort(made.uncovered, std::ranges::greater{},
+                           [](const UncoveredKernels& kernels) { return kernels.share.seconds; });
+  return made;
+}
+
 std::vector<double> percentages(const std::vector<double>& parts) {
   const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
   std::vector<double> made(parts.size(), 0.0);

@@ -32,6 +32,9 @@ struct Coverage {
 
 [[nodiscard]] Coverage coverage_of(const Benchmark& benchmark);
 
+/// The kernels of both.
+[[nodiscard]] Coverage sum_of(const Coverage& a, const Coverage& b);
+
 /// A table; its percentages, of one decimal, add up to 100.0 (largest remainder).
 [[nodiscard]] std::string coverage_text(const Coverage& coverage);
 

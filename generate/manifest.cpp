@@ -99,7 +99,30 @@ Json coverage_json(const Coverage& coverage) {
   return made;
 }
 
+Json refined_json(const std::vector<RefinedKernel>& refined) {
+  Json list = Json::array();
+  for (const RefinedKernel& kernel : refined) {
+    list.push_back({{"program", kernel.program},
+                    {"kernel", kernel.kernel},
+                    {"source", kernel.name},
+                    {"expected_us", 1e6 * kernel.expected},
+                    {"measured_us", 1e6 * kernel.measured},
+                    {"too_slow", kernel.is_too_slow}});
+  }
+  return list;
+}
+
 }  // namespace
+
+MemoryFacts memory_of(const Benchmark& benchmark) {
+  MemoryFacts made;
+  for (const MemoryPlan& plan : benchmark.memory) {
+    if (plan.bytes > made.planned) {
+      made = {plan.storages, plan.bytes, plan.allocator};
+    }
+  }
+  return made;
+}
 
 Totals totals_of(const benchmark::Table& table) {
   Totals made;
@@ -131,7 +154,7 @@ Totals totals_of(const benchmark::Table& table) {
 
 std::string manifest_json(const benchmark::Table& table, const Coverage& coverage,
                           const ManifestFacts& facts) {
-  Json made = {{"format", "lockstep-benchmark 1"}, {"target", facts.target}};
+  Json made = {{"format", "lockstep-benchmark 2"}, {"target", facts.target}};
   made["licence"] = kLicence;
   made["seed"] = table.seed;
   made["ranks"] = table.ranks.size();
@@ -140,6 +163,14 @@ std::string manifest_json(const benchmark::Table& table, const Coverage& coverag
   program.step_seconds = facts.simulated_step;
   made["program"] = json_of(program);
   made["coverage"] = coverage_json(coverage);
+  if (facts.memory.storages > 0) {
+    made["memory"] = {{"storages", facts.memory.storages},
+                      {"planned_bytes", facts.memory.planned},
+                      {"allocator_bytes", facts.memory.allocator}};
+  }
+  if (!facts.refined.empty()) {
+    made["refined"] = refined_json(facts.refined);
+  }
   made["kernels"] = kernels_json(table);
   return made.dump(1) + "\n";
 }
@@ -167,6 +198,30 @@ Totals read_totals(const std::filesystem::path& manifest, const char* of) {
 }
 
 }  // namespace
+
+Coverage read_coverage(const std::filesystem::path& manifest) {
+  const std::string text = read_whole_file(manifest);
+  try {
+    const Json written = Json::parse(text).at("coverage");
+    const auto share_of = [](const Json& json) {
+      return CoverageShare{json.at("launches").get<std::uint64_t>(), json.at("seconds").get<double>()};
+    };
+    Coverage made;
+    for (std::size_t i = 0; i < kBackends.size(); ++i) {
+      made.by_backend[i] = share_of(written.at(std::string{kBackends[i]}));
+      made.all.launches += made.by_backend[i].launches;
+      made.all.seconds += made.by_backend[i].seconds;
+    }
+    for (const Json& kernels : written.at("not_by_what_it_does")) {
+      made.uncovered.push_back({kernels.at("source").get<std::string>(),
+                                kernels.at("family").get<std::string>(), share_of(kernels)});
+    }
+    return made;
+  } catch (const nlohmann::json::exception& problem) {
+    throw InputError{{manifest.string()},
+                     fmt::format("this is no manifest of 'lockstep generate': {}", problem.what())};
+  }
+}
 
 Totals read_source_totals(const std::filesystem::path& manifest) {
   return read_totals(manifest, "source");

@@ -39,6 +39,10 @@ benchmark::Kernel kernel_of(const BenchmarkKernel& kernel, const KernelCall& sim
   made.backend = kernel.is_part ? "part" : std::string{kBackends[static_cast<std::size_t>(kernel.backend)]};
   made.recorded = std::holds_alternative<Timed>(simulated.work);
   made.seconds = kernel.backend == Backend::Skipped ? 0 : kernel.seconds;
+  made.delay = kernel.delay;
+  made.graph = kernel.graph;
+  made.reads = kernel.reads;
+  made.writes = kernel.writes;
   made.family = kernel.family;
   made.name = kernel.name;
   for (const KernelCall& call : kernel.calls) {
@@ -102,7 +106,7 @@ std::string list_text(const List& list) {
 class TableText {
  public:
   std::string write(const benchmark::Table& table) && {
-    line("lockstep-benchmark 1");
+    line("lockstep-benchmark 2");
     line("# What the program does: kernels and collectives, then the instructions of each host thread as");
     line(
         "# OPERATION stream operand before cost, in seconds of the host. Sizes that are not said are usual "
@@ -153,9 +157,19 @@ class TableText {
     }
     line("events {} {}", program.events, list_text(program.carried_events));
     line("flags {}", program.flags);
+    if (!program.views.empty()) {
+      line("memory {}", program.memory);
+      for (const benchmark::View& view : program.views) {
+        line("view {} {}", view.place, view.bytes);
+      }
+    }
     for (const benchmark::Kernel& kernel : program.kernels) {
-      line("kernel {} {} {} {} {} {} {}", kernel.backend, kernel.recorded ? "recorded" : "modelled",
-           kernel.seconds, kernel.bytes, kernel.flops, kernel.family, kernel.name);
+      line("kernel {} {} {} {} {} {} {} {} {}", kernel.backend, kernel.recorded ? "recorded" : "modelled",
+           kernel.seconds, kernel.bytes, kernel.flops, kernel.delay, kernel.graph, kernel.family,
+           kernel.name);
+      if (!kernel.reads.empty() || !kernel.writes.empty()) {
+        line("operands {} {}", list_text(kernel.reads), list_text(kernel.writes));
+      }
       for (const benchmark::Call& call : kernel.calls) {
         fields(fmt::format("call {} {}", call.work, call.type).c_str(), call.fields);
         for (const benchmark::Fields& table : call.tables) {
@@ -248,6 +262,12 @@ benchmark::Table table_of(const Benchmark& benchmark, const RunOptions& options)
     made.programs.push_back(
         program_of(*job.programs[i], benchmark.kernels[i],
                    i < benchmark.delays.size() ? benchmark.delays[i] : std::vector<double>{}));
+    if (i < benchmark.memory.size()) {
+      made.programs.back().memory = benchmark.memory[i].bytes;
+      for (const MemoryPlan::View& view : benchmark.memory[i].views) {
+        made.programs.back().views.push_back({view.place, view.bytes});
+      }
+    }
   }
   for (const ProcessGroup& group : job.groups) {
     made.groups.push_back({group.name, group.ranks});

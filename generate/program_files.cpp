@@ -34,8 +34,9 @@ constexpr auto kWorkSources = std::to_array<WorkSource>({
     {"batch_norm", "make_rows", "rows.cu"},
     {"transpose", "make_movement", "movements.cu"},
     {"index_select", "make_movement", "movements.cu"},
-    {"triangular_index", "make_movement", "movements.cu"},
-    {"embedding_bags", "make_look_up", "lookups.cu"},
+    {"triangular", "make_movement", "movements.cu"},
+    {"embedding", "make_look_up", "lookups.cu"},
+    {"attention", "make_attention", "attention.cu"},
 });
 
 std::string_view embedded(std::string_view path) {
@@ -205,8 +206,12 @@ std::vector<ProgramFile> cuda_files(const benchmark::Table& table) {
 }
 
 std::vector<ProgramFile> pytorch_files(const benchmark::Table& table) {
-  return {{"benchmark.py", std::string{embedded("generate/runtime/benchmark.py")}},
-          {"run.sh", run_script(table.ranks.size(), "python3 benchmark.py"), true}};
+  std::vector<ProgramFile> files;
+  for (const char* name : {"benchmark.py", "operation_table.py", "operators.py", "communication.py"}) {
+    files.push_back({name, std::string{embedded(std::string{kRuntime} + name)}});
+  }
+  files.push_back({"run.sh", run_script(table.ranks.size(), "python3 benchmark.py"), true});
+  return files;
 }
 
 }  // namespace

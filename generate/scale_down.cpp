@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -10,38 +11,16 @@
 #include <stdexcept>
 #include <tuple>
 #include <utility>
+#include <variant>
 
+#include "generate/meetings.hpp"
+#include "generate/scale_delays.hpp"
 #include "ops/call_hash.hpp"
 #include "ops/collectives/channels.hpp"
 #include "ops/intern_table.hpp"
 
 namespace lockstep::generate {
 namespace {
-
-/// A rank's collective of a step: where it stands in the rank's Program.
-using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // rank, thread, instruction
-
-struct Meeting {
-  double arrived = 0, ended = 0;
-};
-
-/// Collectives of the last step of some ranks.
-class MeetingRecorder final : public TimelineSink {
- public:
-  explicit MeetingRecorder(int steps) : last_{static_cast<std::uint32_t>(steps - 1)} {}
-  void write(std::span<const TimelineSpan> spans) override {
-    for (const TimelineSpan& span : spans) {
-      if (span.kind == SpanKind::Collective && span.step == last_) {
-        seen_[{span.rank, span.thread, span.instruction}] = {span.start, span.end};
-      }
-    }
-  }
-  [[nodiscard]] const Meeting& at(const Place& place) const { return seen_.at(place); }
-
- private:
-  std::uint32_t last_;
-  std::map<Place, Meeting> seen_;
-};
 
 /// Ranks that run one Program with one content of slots are alike as far as their work goes.
 /// @param ends by rank: when its last work was over; the step waits for the last
@@ -72,6 +51,57 @@ std::vector<std::uint32_t> representatives(const Job& job, std::span<const RankR
   std::ranges::sort(chosen);
   return chosen;
 }
+
+/// Copies share links to the host with the ranks that are missing: each gets the time that it took among all.
+class CopiesOfRank {
+ public:
+  CopiesOfRank(std::uint32_t rank, const RankAssignment& own, const MeetingRecorder& meetings,
+               Program& program, std::vector<BenchmarkKernel>& kernels)
+      : rank_{rank}, own_{own}, meetings_{meetings}, program_{program}, kernels_{kernels} {}
+
+  void write() {
+    for (std::uint32_t thread = 0; thread < program_.threads.size(); ++thread) {
+      auto& code = program_.threads[thread].instructions;
+      for (std::uint32_t at = 0; at < code.size(); ++at) {
+        if (code[at].op == Opcode::Launch) {
+          lengthen(code[at], {rank_, thread, at});
+        }
+      }
+    }
+  }
+
+ private:
+  void lengthen(Instruction& launch, const Place& place) {
+    const std::uint32_t number = launch.per_rank ? own_.kernel_slots[launch.operand] : launch.operand;
+    if (!std::holds_alternative<Memcpy>(program_.kernels[number].work)) {
+      return;
+    }
+    constexpr double kResolution = 1e-10;  // s; below it two durations are one
+    const Meeting& took = meetings_.at(place);
+    const auto ticks = std::llround((took.ended - took.arrived) / kResolution);
+    const double seconds = kResolution * static_cast<double>(ticks);
+    if (!(seconds > kernels_[number].seconds * (1 + 1e-6))) {
+      return;  // nobody slows it
+    }
+    const auto [known, is_new] =
+        longer_.try_emplace({number, ticks}, static_cast<std::uint32_t>(kernels_.size()));
+    if (is_new) {
+      kernels_.push_back(kernels_[number]);
+      kernels_.back().seconds = seconds;
+      program_.kernels.push_back(program_.kernels[number]);
+      program_.kernels.back().work = Timed{Seconds{seconds}};
+    }
+    launch.per_rank = false;
+    launch.operand = known->second;
+  }
+
+  std::uint32_t rank_;
+  const RankAssignment& own_;
+  const MeetingRecorder& meetings_;
+  Program& program_;
+  std::vector<BenchmarkKernel>& kernels_;
+  std::map<std::pair<std::uint32_t, long long>, std::uint32_t> longer_;
+};
 
 /// Writes the small job. Each chosen rank has a Program of its own: what it waits for is its own.
 class SmallJob {
@@ -168,6 +198,8 @@ class SmallJob {
     });
     program.collectives = std::move(calls).take();
     program.groups.push_back("alone");
+    std::vector<BenchmarkKernel> kernels = source_.kernels[own.program];
+    CopiesOfRank{rank, own, meetings_, program, kernels}.write();
     RankAssignment assignment = own;
     assignment.gpu = job_.ranks[number].gpu;
     assignment.program = number;
@@ -178,7 +210,10 @@ class SmallJob {
     assignment.collective_slots.clear();
     small_.job.ranks.push_back(std::move(assignment));
     small_.job.programs.push_back(std::make_shared<const Program>(std::move(program)));
-    small_.kernels.push_back(source_.kernels[own.program]);
+    small_.kernels.push_back(std::move(kernels));
+    if (!source_.memory.empty()) {
+      small_.memory.push_back(source_.memory[own.program]);
+    }
   }
 
   CollectiveCall small_call(const Place& place, CollectiveCall call, std::uint32_t alone) {
@@ -258,58 +293,6 @@ class SmallJob {
   std::map<Place, std::uint32_t> ordinals_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> last_arrivals_;  // by group and ordinal
 };
-
-/// Seconds that each collective of the small job needs by itself, by rank and call: the shortest time from
-/// the rank's arrival to the end.
-std::map<std::pair<std::uint32_t, std::uint32_t>, double> own_transfers(const Benchmark& small,
-                                                                        const Machine& machine) {
-  Job job = small.job;
-  for (auto& program : job.programs) {
-    Program without = *program;
-    for (CollectiveCall& call : without.collectives) {
-      if (call.group + 1 < without.groups.size()) {  // the last group is the rank alone
-        call.recorded = std::nullopt;
-      }
-    }
-    program = std::make_shared<const Program>(std::move(without));
-  }
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> shortest;
-  MeetingRecorder meetings{job.steps};
-  static_cast<void>(machine.simulate(job, &meetings));
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const Program& program = *small.job.programs[rank];
-    for (std::uint32_t thread = 0; thread < program.threads.size(); ++thread) {
-      const auto& code = program.threads[thread].instructions;
-      for (std::uint32_t at = 0; at < code.size(); ++at) {
-        if (code[at].op == Opcode::Collective) {
-          const Meeting& meeting = meetings.at({rank, thread, at});
-          const auto [known, is_new] =
-              shortest.try_emplace({rank, code[at].operand}, meeting.ended - meeting.arrived);
-          known->second = std::min(known->second, meeting.ended - meeting.arrived);
-        }
-      }
-    }
-  }
-  return shortest;
-}
-
-void add_delays(Benchmark& small, const Machine& machine, bool was_recorded) {
-  const auto transfers = was_recorded ? std::map<std::pair<std::uint32_t, std::uint32_t>, double>{}
-                                      : own_transfers(small, machine);
-  for (std::uint32_t rank = 0; rank < small.job.ranks.size(); ++rank) {
-    const Program& program = *small.job.programs[rank];
-    std::vector<double> delays;
-    for (std::uint32_t call = 0; call < program.collectives.size(); ++call) {
-      const auto& recorded = program.collectives[call].recorded;
-      const bool is_alone = program.collectives[call].group + 1 == program.groups.size();
-      const auto known = transfers.find({rank, call});
-      const double own = is_alone || known == transfers.end() ? 0 : known->second;
-      const bool is_delayed = recorded && (is_alone || !was_recorded);
-      delays.push_back(is_delayed ? std::max(recorded->in_base_units() - own, 0.0) : 0.0);
-    }
-    small.delays.push_back(std::move(delays));
-  }
-}
 
 bool is_recorded(const Job& job) {
   return std::ranges::any_of(job.programs, [](const auto& program) {

@@ -34,6 +34,7 @@ MeasuredRank read_measured(const std::filesystem::path& file) {
     for (const auto& [name, family] : json.at("families").items()) {
       made.families[name] = {family.at("seconds").get<double>(), family.at("expected").get<double>()};
     }
+    made.kernels = json.at("kernels_s").get<std::vector<double>>();
     return made;
   } catch (const nlohmann::json::exception& problem) {
     throw InputError{{file.string()},

@@ -17,6 +17,7 @@ struct MeasuredRank {
     double measured = 0, expected = 0;  ///< s a step, each kernel alone
   };
   std::map<std::string, Family> families;
+  std::vector<double> kernels;  ///< s by kernel of the rank's program, each alone; below 0: not launched
 };
 
 /// @throws InputError for a file that is none

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 #include "base/effective.hpp"
@@ -15,6 +18,7 @@
 #include "scenario/opened_scenario.hpp"
 #include "scenario/prediction.hpp"
 #include "scenario/replay_run.hpp"
+#include "traces/pytorch_et/trace_reader.hpp"
 
 namespace lockstep::generate {
 namespace {
@@ -64,8 +68,38 @@ std::string machine_text(const YamlDocument& document, const ConfigPath& configs
   return "# The machine that lockstep generate --check simulates the program on.\n" + plain_text(tree);
 }
 
+/// The value of a scenario's key, defaults included. @throws std::invalid_argument where it has none
+double number_at(const OpenedScenario& opened, const char* of_workload) {
+  const YamlNode tree = effective_tree(type_of<ScenarioSpec>(), opened.document, opened.configs);
+  const YamlEntry* const workload = tree.find("workload");
+  const YamlEntry* const entry = workload == nullptr ? nullptr : workload->value.find(of_workload);
+  const double value = entry == nullptr ? 0 : std::atof(entry->value.scalar.c_str());
+  if (!(value > 0)) {
+    throw std::invalid_argument{
+        fmt::format("--scale: {} has no workload.{}", opened.path.string(), of_workload)};
+  }
+  return value;
+}
+
+/// Adds the precision and the batch that are asked for.
+std::vector<Override> scaled(const SourceOptions& options) {
+  std::vector<Override> overrides = options.overrides;
+  if (!options.precision.empty()) {
+    overrides.push_back({"workload.precision", options.precision});
+  }
+  if (options.batch_scale != 1) {
+    const double batch =
+        options.batch_scale * number_at(open_scenario(options.sources.front(), overrides), "global_batch");
+    if (batch != std::floor(batch) || batch < 1) {
+      throw std::invalid_argument{fmt::format("--scale: a batch of {} samples is no whole number", batch)};
+    }
+    overrides.push_back({"workload.global_batch", fmt::format("{:.0f}", batch)});
+  }
+  return overrides;
+}
+
 Source source_of_scenario(const SourceOptions& options) {
-  const auto [path, configs, document] = open_scenario(options.sources.front(), options.overrides);
+  const auto [path, configs, document] = open_scenario(options.sources.front(), scaled(options));
   ResolvedScenario resolved = build(document, configs);
   Source made;
   made.benchmark =
@@ -97,11 +131,20 @@ std::string recorded_machine_text(const YamlDocument& document, const ConfigPath
 }
 
 Source source_of_traces(const SourceOptions& options) {
+  if (!options.precision.empty() || options.batch_scale != 1) {
+    throw std::invalid_argument{
+        "--precision and --scale are of scenarios: kernels of traces have the sizes and times that were "
+        "recorded"};
+  }
   const auto configs = ConfigPath::standard();
   const YamlDocument document = document_of(options.overrides);
   const ReplayRun run{options.sources, document, configs};
   Source made;
-  made.benchmark = benchmark_of(run.replay(), options.target);
+  std::vector<pytorch_et::ExecutionTrace> execution_traces;
+  for (const auto& file : run.spec().execution_traces) {
+    execution_traces.push_back(pytorch_et::read_execution_trace(file));
+  }
+  made.benchmark = benchmark_of(run.replay(), execution_traces, options.target);
   made.machine = std::make_shared<const Machine>(run.machine());
   made.machine_file = {kRecordedMachine, recorded_machine_text(document, configs, run.spec())};
   return made;

@@ -41,6 +41,8 @@ struct SourceOptions {
   std::vector<std::string> sources;  ///< a scenario, or traces
   std::vector<Override> overrides;   ///< `--set`
   Target target = Target::Cuda;
+  std::string precision{};  ///< of a scenario, in place of workload.precision; empty: as it says
+  double batch_scale = 1;   ///< of a scenario: its workload.global_batch is so many times as large
 };
 
 /// @throws InputError for what is no scenario and no traces, or cannot be simulated

@@ -2,7 +2,7 @@
 """Draws a timeline (ours, or a Kineto trace of PyTorch's profiler) as SVG or PNG, to look at it without a viewer.
 
 Usage: tools/render_timeline.py TIMELINE.json[.gz] OUT.svg|OUT.png [--from US] [--to US] [--ranks 0,3-5]
-                                [--width PIXELS] [--arrows MOST]
+                                [--width PIXELS] [--arrows MOST] [--rows TEXT] [--beside OTHER.json[.gz]]
 
 One row per host thread and stream, slices stacked by nesting and coloured by name, arrows from launches to what
 they launched, times in microseconds from the first event. SVG needs nothing but Python; PNG also rsvg-convert
@@ -42,6 +42,23 @@ def parse_ranks(text):
         first, _, last = part.partition("-")
         ranks.update(range(int(first), int(last or first) + 1))
     return ranks
+
+
+def side_by_side(first, second, titles):
+    """Both traces in one, each from its own first slice on; names of processes say which is which."""
+    events, pids = [], {}
+    for number, trace in enumerate((first, second)):
+        starts = [event["ts"] for event in trace["traceEvents"] if event.get("ph") == "X"]
+        for event in trace["traceEvents"]:
+            event = {**event, "pid": pids.setdefault((number, event.get("pid")), len(pids))}
+            if "ts" in event and event.get("ph") != "M":
+                event["ts"] -= min(starts, default=0)
+            if event.get("ph") == "M" and event["name"] == "process_name":
+                event["args"] = {"name": f"{event['args']['name']}, {titles[number]}"}
+            if "id" in event:
+                event["id"] = f"{number} {event['id']}"
+            events.append(event)
+    return {"traceEvents": events}
 
 
 class Names:
@@ -177,6 +194,8 @@ def draw_arrows(drawing, events, rows, most):
 def draw(trace, options):
     names = Names(trace)
     events = [e for e in trace["traceEvents"] if "ts" in e and isinstance(e.get("pid"), int)]
+    if options.rows:
+        events = [e for e in events if options.rows in names.process.get(e["pid"], "")]
     if options.ranks:
         events = [e for e in events if names.rank(e["pid"]) in options.ranks]
     lanes = collections.defaultdict(list)
@@ -235,8 +254,14 @@ def main():
     parser.add_argument("--ranks", type=parse_ranks, help="e.g. 0,3-5; all when not given")
     parser.add_argument("--width", type=int, default=1800)
     parser.add_argument("--arrows", type=int, default=500, help="most flow arrows to draw; 0: none")
+    parser.add_argument("--rows", help="only processes whose name has this, e.g. GPU")
+    parser.add_argument("--beside", type=pathlib.Path, help="another timeline, drawn below rank by rank")
+    parser.add_argument("--titles", default="source,program", help="what both are, with --beside")
     options = parser.parse_args()
-    svg, height = draw(read_trace(options.trace), options)
+    trace = read_trace(options.trace)
+    if options.beside:
+        trace = side_by_side(trace, read_trace(options.beside), options.titles.split(","))
+    svg, height = draw(trace, options)
     if options.out.suffix == ".png":
         write_png(svg, height, options)
     else:

@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -14,9 +15,12 @@
 #include "app/result_folder.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "generate/beside.hpp"
 #include "generate/coverage.hpp"
 #include "generate/manifest.hpp"
 #include "generate/operation_table.hpp"
+#include "generate/refinement.hpp"
+#include "generate/repetition.hpp"
 #include "generate/scale_down.hpp"
 #include "generate/score.hpp"
 #include "generate/selection.hpp"
@@ -64,8 +68,34 @@ bool leaves_out(const GenerateOptions& options, const char* what) {
   return std::ranges::find(options.without, what) != options.without.end();
 }
 
+/// The number of `--repeat NUMBER RANGE`.
+int times_of(const std::string& text) {
+  int times = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), times);
+  if (problem != std::errc{} || end != text.data() + text.size() || times < 1) {
+    throw std::invalid_argument{fmt::format("--repeat: a number from 1 and a range, not '{}'", text)};
+  }
+  return times;
+}
+
+/// The factor of `--scale batch=FACTOR`; 1 for none.
+double batch_scale_of(const std::string& text) {
+  constexpr std::string_view kBatch = "batch=";
+  double factor = text.empty() ? 1 : 0;
+  if (text.starts_with(kBatch)) {
+    std::from_chars(text.data() + kBatch.size(), text.data() + text.size(), factor);
+  }
+  if (!(factor > 0)) {
+    throw std::invalid_argument{fmt::format("--scale: batch=FACTOR, e.g. batch=0.5, not '{}'", text)};
+  }
+  return factor;
+}
+
 /// The part of the source that was asked for.
 void take_part(const GenerateOptions& options, Source& source) {
+  if (options.repeats.size() == 2) {
+    repeat(source.benchmark, options.repeats.back(), times_of(options.repeats.front()));
+  }
   select(source.benchmark,
          {options.only, options.families, options.range, options.stream, !leaves_out(options, "compute"),
           !leaves_out(options, "communication"), !leaves_out(options, "host")});
@@ -85,28 +115,82 @@ void scale(const GenerateOptions& options, Source& source) {
       fmt::join(scaled.chosen, ", "), all, scaled.shrunk, scaled.alone);
 }
 
-int generate_program(const GenerateOptions& options) {
-  const Target target = options.target == "cuda" ? Target::Cuda : Target::PyTorch;
-  Source source = open_source({options.sources, options.overrides, target});
-  take_part(options, source);
-  const RunOptions run{options.seed, options.steps, options.host == "recorded"};
+/// A program's table, and what its manifest says of it.
+struct Generated {
+  benchmark::Table table;
+  Coverage coverage;
   ManifestFacts facts;
-  facts.target = options.target;
-  const double step = step_of(*source.machine, source.benchmark.job);
+};
+
+/// Adds the program of --beside; both are simulated on the source's machine.
+void add_beside(const GenerateOptions& options, const Source& source, Generated& made) {
+  const std::filesystem::path other{options.beside};
+  made.table = beside(made.table, read_operation_table(other / kOperationTable));
+  made.coverage = sum_of(made.coverage, read_coverage(other / kManifestOfProgram));
+  Job job = job_of(made.table);
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    job.ranks[rank].gpu = source.benchmark.job.ranks[rank].gpu;
+  }
+  made.facts.source = totals_of(made.table);
+  made.facts.source.step_seconds = step_of(*source.machine, job);
+  made.facts.simulated_step = made.facts.source.step_seconds;
+  fmt::print("beside {}: {:.3f} ms a step alone, {:.3f} ms together\n", options.beside,
+             kMilli * step_of(*source.machine, source.benchmark.job), kMilli * made.facts.simulated_step);
+}
+
+/// Applies measurements of --refine; says how many kernels they corrected.
+void refine_by(const GenerateOptions& options, Generated& made) {
+  for (const std::string& measured : options.refine) {
+    made.facts.refined = refine(made.table, read_all_measured(measured));
+    const auto slow = std::ranges::count(made.facts.refined, true, &RefinedKernel::is_too_slow);
+    fmt::print("refined by {}: {} kernels corrected, {} too slow to be corrected\n", measured,
+               made.facts.refined.size() - static_cast<std::size_t>(slow), slow);
+  }
+}
+
+/// @param whole_step simulated, of all ranks
+Generated generated_from(const GenerateOptions& options, const Source& source, double whole_step) {
+  Generated made;
+  made.table = table_of(source.benchmark, {options.seed, options.steps, options.host == "recorded"});
+  made.coverage = coverage_of(source.benchmark);
+  made.facts.target = options.target;
+  made.facts.memory = memory_of(source.benchmark);
+  made.facts.source = totals_of(made.table);
+  made.facts.source.step_seconds = whole_step;
+  made.facts.simulated_step = options.ranks > 0 ? step_of(*source.machine, source.benchmark.job) : whole_step;
+  refine_by(options, made);
+  if (!options.beside.empty()) {
+    add_beside(options, source, made);
+  }
+  return made;
+}
+
+void print_generated(const GenerateOptions& options, const Generated& made, const std::string& folder) {
+  fmt::print("{} ranks, {} launches and {} collectives a step, in {}\n\n{}\n", made.table.ranks.size(),
+             made.facts.source.launches, made.facts.source.collectives, folder, coverage_text(made.coverage));
+  if (const MemoryFacts& memory = made.facts.memory; memory.storages > 0) {
+    constexpr double kMebi = 1024.0 * 1024;
+    fmt::print(
+        "memory of tensors: {} storages in {:.1f} MiB; PyTorch's allocator reserves {:.1f} MiB for them\n",
+        memory.storages, static_cast<double>(memory.planned) / kMebi,
+        static_cast<double>(memory.allocator) / kMebi);
+  }
+  const double step = made.facts.source.step_seconds;
   if (options.ranks > 0) {
-    scale(options, source);
+    fmt::print("simulated step: {:.3f} ms, of all ranks {:.3f} ms ({:+.2f} %)\n",
+               kMilli * made.facts.simulated_step, kMilli * step,
+               percent_off(made.facts.simulated_step, step));
+  } else {
+    fmt::print("simulated step: {:.3f} ms\n", kMilli * step);
   }
-  if (options.obfuscates) {
-    obfuscate(source.benchmark);
-  }
-  const benchmark::Table table = table_of(source.benchmark, run);
-  const Coverage coverage = coverage_of(source.benchmark);
-  facts.source = totals_of(table);
-  facts.source.step_seconds = step;
-  facts.simulated_step = options.ranks > 0 ? step_of(*source.machine, source.benchmark.job) : step;
-  std::vector<ProgramFile> files = program_files(table, target);
+}
+
+/// The files of the program, in the folder that was asked for. @return that folder
+std::string write_generated(const GenerateOptions& options, const Source& source, const Generated& made) {
+  std::vector<ProgramFile> files =
+      program_files(made.table, options.target == "cuda" ? Target::Cuda : Target::PyTorch);
   files.push_back(source.machine_file);
-  files.push_back({kManifestOfProgram, manifest_json(table, coverage, facts)});
+  files.push_back({kManifestOfProgram, manifest_json(made.table, made.coverage, made.facts)});
   const std::filesystem::path place = result_folder(options.folder, options.sources.front());
   refuse_a_project(place);
   ResultFolder folder{place, is_of_program};
@@ -116,15 +200,23 @@ int generate_program(const GenerateOptions& options) {
   }};
   write_program(folder, files);
   folder.commit();
-  fmt::print("{} ranks, {} launches and {} collectives a step, in {}\n\n{}\n", table.ranks.size(),
-             facts.source.launches, facts.source.collectives, folder.path().string(),
-             coverage_text(coverage));
+  return folder.path().string();
+}
+
+int generate_program(const GenerateOptions& options) {
+  Source source = open_source({options.sources, options.overrides,
+                               options.target == "cuda" ? Target::Cuda : Target::PyTorch, options.precision,
+                               batch_scale_of(options.scale)});
+  take_part(options, source);
+  const double step = step_of(*source.machine, source.benchmark.job);
   if (options.ranks > 0) {
-    fmt::print("simulated step: {:.3f} ms, of all ranks {:.3f} ms ({:+.2f} %)\n",
-               kMilli * facts.simulated_step, kMilli * step, percent_off(facts.simulated_step, step));
-  } else {
-    fmt::print("simulated step: {:.3f} ms\n", kMilli * step);
+    scale(options, source);
   }
+  if (options.obfuscates) {
+    obfuscate(source.benchmark);
+  }
+  const Generated made = generated_from(options, source, step);
+  print_generated(options, made, write_generated(options, source, made));
   return 0;
 }
 
@@ -214,6 +306,12 @@ void add_parts(CLI::App& command, GenerateOptions& options) {
       .add_option("--fill", options.fill,
                   "kernels that cannot be reproduced: busy (default) holds the GPU as long, skip, error")
       ->check(CLI::IsMember({"busy", "skip", "error"}));
+  command
+      .add_option("--repeat", options.repeats,
+                  "NUMBER RANGE: what is within ranges whose name has RANGE, so many times in a row")
+      ->expected(2);
+  command.add_option("--beside", options.beside,
+                     "folder of another program: its job runs on the same GPUs at the same time");
   command.add_flag("--obfuscate", options.obfuscates, "numbers instead of the source's names");
 }
 
@@ -253,6 +351,13 @@ void add_generate_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--steps", options->steps, "that the program measures (20)")
       ->check(CLI::Range(1, 1000000));
   command->add_option("--seed", options->seed, "of the values that kernels read (1)");
+  command->add_option("--precision", options->precision, "of a scenario: fp32, tf32, fp16, bf16 or fp8");
+  command->add_option("--scale", options->scale, "of a scenario: batch=0.5 is half the samples a step");
+  command
+      ->add_option(
+          "--refine", options->refine,
+          "what the program measured before, file or folder: its kernels are corrected; twice at most")
+      ->expected(1, 2);
   command
       ->add_option("--set", *assignments, "KEY=VALUE: as of lockstep run, or of lockstep replay for traces")
       ->allow_extra_args(false);

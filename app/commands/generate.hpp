@@ -21,7 +21,12 @@ struct GenerateOptions {
   std::string host = "recorded";
   std::vector<std::string> only, families, without;
   std::string range, stream;
-  std::uint32_t ranks = 0;  ///< 0: all of the job
+  std::uint32_t ranks = 0;           ///< 0: all of the job
+  std::string precision;             ///< empty: as the source says
+  std::string scale;                 ///< `batch=0.5`; empty: as the source says
+  std::vector<std::string> repeats;  ///< how often, and part of a range's name
+  std::string beside;                ///< folder of another program that runs beside this one
+  std::vector<std::string> refine;   ///< what earlier programs of the same source measured, the first first
   bool obfuscates = false;
   int steps = 20;
   std::uint32_t seed = 1;

@@ -70,6 +70,7 @@ void fill_random(Memory& memory, const std::string& type, std::uint32_t seed) {
 Device::Device(int device, std::uint32_t seed) : device_{device}, seed_{seed} {
   BENCHMARK_CHECK(cudaSetDevice(device));
   BENCHMARK_CHECK(cudaGetDeviceProperties(&properties_, device));
+  output_.is_written();
 }
 
 Device::~Device() {
@@ -86,12 +87,43 @@ Memory& Device::keep(std::int64_t bytes, const std::string& type) {
   return *kept_.back();
 }
 
+char* Device::plan(std::int64_t bytes) {
+  planned_ = std::make_unique<Memory>(static_cast<std::size_t>(bytes));
+  fill_random(*planned_, "bf16", seed_);  // pairs of them are sound numbers of 32 bits, too
+  return planned_->as<char>();
+}
+
+OperandCounts Device::operand_counts() const {
+  OperandCounts sum = output_.counts();
+  for (const auto& [type, arena] : inputs_) {
+    sum.planned += arena.counts().planned;
+    sum.in_turn += arena.counts().in_turn;
+  }
+  return sum;
+}
+
 void Device::allocate() {
   const std::int64_t apart = 2 * static_cast<std::int64_t>(properties_.l2CacheSize);
-  for (auto& [type, arena] : inputs_) {
-    arena.allocate(apart, type, seed_);
+  try {
+    for (auto& [type, arena] : inputs_) {
+      arena.allocate(apart, type, seed_);
+    }
+    output_.allocate(apart, "", seed_);
+  } catch (const Failure& problem) {
+    std::int64_t tables = 0;
+    for (const auto& memory : kept_) {
+      tables += static_cast<std::int64_t>(memory->bytes());
+    }
+    std::int64_t arenas = output_.bytes();
+    for (const auto& [type, arena] : inputs_) {
+      arenas += arena.bytes();
+    }
+    const auto mib = [](std::int64_t bytes) { return std::to_string(bytes >> 20U) + " MiB"; };
+    throw Failure{std::string{problem.what()} + "; needed are " + mib(tables) +
+                  " of tables and workspaces, " +
+                  mib(planned_ ? static_cast<std::int64_t>(planned_->bytes()) : 0) + " of planned tensors, " +
+                  mib(arenas) + " of operands in turn"};
   }
-  output_.allocate(apart, "", seed_);
   BENCHMARK_CHECK(cudaDeviceSynchronize());
 }
 

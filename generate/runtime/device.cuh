@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "generate/runtime/operands.cuh"
+
 namespace benchmark {
 
 /// A call of CUDA or a library that failed, or something that this machine cannot do.
@@ -75,8 +77,14 @@ class Memory {
   void* address_ = nullptr;
 };
 
-/// Operands in turn: what one launch takes, no launch takes again before twice the level-2 cache has been
-/// taken. Else the cache would hold what the kernels of a job find in memory.
+/// Operands that launches have taken: at planned places, and in turn.
+struct OperandCounts {
+  std::uint64_t planned = 0, in_turn = 0;
+};
+
+/// Operands of launches. Those that the table names lie at their places in the planned memory. Others are
+/// taken in turn: what one launch takes, no launch takes again before twice the level-2 cache has been taken.
+/// Else the cache would hold what the kernels of a job find in memory.
 class Arena {
  public:
   /// One launch will take so many bytes; before allocate().
@@ -84,15 +92,24 @@ class Arena {
   /// @param apart bytes between two uses. Filled with random numbers of @p type, unless that is empty
   void allocate(std::int64_t apart, const std::string& type, std::uint32_t seed);
   [[nodiscard]] char* take(std::int64_t bytes) {
+    if (char* const planned = BoundOperands::take(is_written_, bytes)) {
+      planned_.fetch_add(1, std::memory_order_relaxed);
+      return planned;
+    }
+    in_turn_.fetch_add(1, std::memory_order_relaxed);
     const std::int64_t begin = next_.fetch_add(padded(bytes), std::memory_order_relaxed);
     return memory_->as<char>() + begin % span_;
   }
   [[nodiscard]] std::int64_t bytes() const { return largest_ == 0 ? 0 : span_ + largest_; }
+  void is_written() { is_written_ = true; }
+  [[nodiscard]] OperandCounts counts() const { return {planned_.load(), in_turn_.load()}; }
 
  private:
   static std::int64_t padded(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
   std::int64_t largest_ = 0, span_ = 256;
   std::atomic<std::int64_t> next_{0};
+  std::atomic<std::uint64_t> planned_{0}, in_turn_{0};
+  bool is_written_ = false;
   std::unique_ptr<Memory> memory_;
 };
 
@@ -126,8 +143,13 @@ class Device {
     return *static_cast<Library*>(slot.get());
   }
 
-  /// Gives arenas their memory, after all kernels are made. @throws Failure if the GPU has too little
+  /// Gives arenas their memory, after all kernels are made. @throws Failure if the GPU has too little: it
+  /// says who holds how much
   void allocate();
+
+  /// Makes room for tensors that have places of their own. @return where it begins
+  [[nodiscard]] char* plan(std::int64_t bytes);
+  [[nodiscard]] OperandCounts operand_counts() const;
 
   [[nodiscard]] int number() const { return device_; }
   [[nodiscard]] std::uint32_t seed() const { return seed_; }
@@ -139,6 +161,7 @@ class Device {
   cudaDeviceProp properties_{};
   std::map<std::string, Arena> inputs_;
   Arena output_;
+  std::unique_ptr<Memory> planned_;
   std::vector<std::unique_ptr<Memory>> kept_;
   std::map<const char*, std::shared_ptr<void>> libraries_;
 };

@@ -40,7 +40,7 @@ __global__ void stream_tensors(const T* in, T* out, Passes p) {
   }
   lockstep::Vector<T, kWidth> result;
   for (int i = 0; i < kWidth; ++i) {
-    result.at[i] = lockstep::from_float<T>(sums[i]);
+    result.at[i] = lockstep::from_float<T>(sums[i] / static_cast<float>(p.reads > 1 ? p.reads : 1));
   }
   for (int tensor = 0; tensor < p.writes; ++tensor) {
     if (tensor + 1 < p.writes || first < p.last_written) {

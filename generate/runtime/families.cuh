@@ -16,7 +16,8 @@ namespace benchmark {
 [[nodiscard]] Launch make_elementwise(Device& device,
                                       const Call& call);           ///< also optimizers and concatenation
 [[nodiscard]] Launch make_rows(Device& device, const Call& call);  ///< sums, softmax, layer and batch norm
-[[nodiscard]] Launch make_movement(Device& device, const Call& call);  ///< transposes, gathers, scatters
+[[nodiscard]] Launch make_movement(Device& device, const Call& call);   ///< transposes, gathers, scatters
+[[nodiscard]] Launch make_attention(Device& device, const Call& call);  ///< on tensor cores, FP16 and BF16
 [[nodiscard]] Launch make_look_up(Device& device, const Call& call);  ///< of embeddings, forward and backward
 
 /// Holds the GPU for a time.

@@ -43,15 +43,12 @@ bool is_bound_by_memory(const std::string& family) {
 
 }  // namespace
 
-Launch make_kernel(Device& device, const Kernel& kernel) {
-  if (kernel.backend == "part" || kernel.backend == "skipped") {
-    return {};
-  }
-  if (kernel.backend == "busy") {
-    return make_busy(device, kernel.seconds, is_bound_by_memory(kernel.family));
-  }
+namespace {
+
+/// The calls of a kernel, one after the other.
+Launch make_calls(Device& device, const std::vector<Call>& calls) {
   std::vector<Launch> launches;
-  for (const Call& call : kernel.calls) {
+  for (const Call& call : calls) {
     launches.push_back(make_call(device, call));
   }
   if (launches.size() == 1) {
@@ -61,6 +58,25 @@ Launch make_kernel(Device& device, const Kernel& kernel) {
     for (const Launch& one : launches) {
       one(stream);
     }
+  };
+}
+
+}  // namespace
+
+Launch make_kernel(Device& device, const Kernel& kernel) {
+  if (kernel.backend == "part" || kernel.backend == "skipped") {
+    return {};
+  }
+  if (kernel.backend == "busy") {
+    return make_busy(device, kernel.seconds + kernel.delay, is_bound_by_memory(kernel.family));
+  }
+  Launch calls = make_calls(device, kernel.calls);
+  if (kernel.delay <= 0) {
+    return calls;
+  }
+  return [calls, rest = make_delay(kernel.delay)](cudaStream_t stream) {
+    calls(stream);
+    rest(stream);
   };
 }
 

@@ -132,7 +132,8 @@ Launch make_product(Device& device, const Call& call) {
   input.need(of_b);
   output.need(of_c);
   return [=, &blas, &input, &output](cudaStream_t stream) {
-    const float alpha = 1;
+    // Products of numbers from [-1, 1) are as large as these again, however many follow each other.
+    const float alpha = std::sqrt(3.0F / static_cast<float>(std::max<std::int64_t>(p.k, 1)));
     const float beta = p.adds ? 1 : 0;
     void* const c = output.take(of_c);
     BENCHMARK_CHECK_BLAS(cublasLtMatmul(blas.handle, plan->operation, &alpha, input.take(of_b), plan->b,

@@ -5,53 +5,20 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <fstream>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 
-#include "generate/runtime/clock.cuh"
+#include "generate/runtime/batches.cuh"
 #include "generate/runtime/families.cuh"
+#include "generate/runtime/graphs.cuh"
+#include "generate/runtime/host_clock.cuh"
+#include "generate/runtime/issue_log.cuh"
+#include "generate/runtime/timing.cuh"
 
 namespace benchmark {
 namespace {
-
-__global__ void nothing() {}
-
-double median(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-/// Seconds on the GPU between two events that have happened.
-double between(cudaEvent_t first, cudaEvent_t second) {
-  float milliseconds = 0;
-  BENCHMARK_CHECK(cudaEventElapsedTime(&milliseconds, first, second));
-  return 1e-3 * static_cast<double>(milliseconds);
-}
-
-/// Log of the operations that all threads issue in the first step, one line each.
-class Log {
- public:
-  explicit Log(const std::string& file) {
-    if (!file.empty()) {
-      stream_.open(file);
-    }
-  }
-  [[nodiscard]] bool is_open() const { return stream_.is_open(); }
-  void write(std::size_t thread, const Instruction& i, std::uint32_t operand) {
-    const std::lock_guard lock{mutex_};
-    stream_ << thread << ' ' << opcode_names()[static_cast<std::size_t>(i.op)] << ' ' << int{i.stream} << ' '
-            << operand << '\n';
-  }
-
- private:
-  std::mutex mutex_;
-  std::ofstream stream_;
-};
 
 class RankRun {
  public:
@@ -59,19 +26,20 @@ class RankRun {
           const RunOptions& options)
       : rank_{table.ranks.at(rank)},
         program_{table.programs.at(rank_.program)},
-        groups_{table.groups},
         options_{options},
         device_{device, table.seed + rank},
         communicators_{device_, table, rank, rendezvous},
         log_{options.log},
+        batches_{batch_marks(table, rank_)},
         posts_(program_.flags) {
     make_launches(table, rank);
     device_.allocate();
     make_streams();
-    batches_ = batch_marks();
+    make_graphs();
   }
 
   ~RankRun() {
+    graphs_.clear();
     for (const cudaEvent_t event : events_) {
       static_cast<void>(cudaEventDestroy(event));
     }
@@ -85,7 +53,7 @@ class RankRun {
   Measured run() {
     Measured made;
     made.gpu = device_.properties().name;
-    made.launch = time_of_launch();
+    made.launch = time_of_launch(streams_.empty() ? nullptr : streams_.front());
     make_step_ends();
     std::vector<std::thread> threads;
     for (std::size_t number = 1; number < program_.threads.size(); ++number) {
@@ -100,7 +68,9 @@ class RankRun {
     }
     BENCHMARK_CHECK(cudaDeviceSynchronize());
     read_steps(made);
-    time_kernels(made);
+    made.operands = device_.operand_counts();
+    made.kernels = times_alone(kernels_, streams_.front());
+    sum_families(made);
     std::size_t unused = 0;
     std::size_t total = 0;
     BENCHMARK_CHECK(cudaMemGetInfo(&unused, &total));
@@ -123,16 +93,52 @@ class RankRun {
         }
       }
     }
+    char* const planned = program_.memory > 0 ? device_.plan(program_.memory) : nullptr;
     for (std::size_t i = 0; i < used.size(); ++i) {
       const Kernel& kernel = program_.kernels[i];
       if (used[i]) {
-        kernels_[i] = make_kernel(device_, kernel);
+        kernels_[i] = with_operands(make_kernel(device_, kernel), operands_of(kernel, planned));
       }
       labels_.push_back("kernel " + std::to_string(i) + ": " + kernel.name + ", " +
                         std::to_string(1e6 * kernel.seconds) + " us");
     }
     for (const CollectiveUse& use : collectives_of(table, rank)) {
       collectives_.push_back(communicators_.make(use));
+    }
+  }
+
+  [[nodiscard]] Operands operands_of(const Kernel& kernel, char* planned) const {
+    Operands made;
+    for (const std::uint32_t view : kernel.reads) {
+      made.reads.push_back({planned + program_.views[view].place, program_.views[view].bytes});
+    }
+    for (const std::uint32_t view : kernel.writes) {
+      made.writes.push_back({planned + program_.views[view].place, program_.views[view].bytes});
+    }
+    return made;
+  }
+
+  static Launch with_operands(Launch kernel, const Operands& operands) {
+    if (!kernel || operands.empty()) {
+      return kernel;
+    }
+    return [kernel, operands](cudaStream_t stream) {
+      const BoundOperands bound{operands};
+      kernel(stream);
+    };
+  }
+
+  /// By thread and instruction: the graph that begins there.
+  void make_graphs() {
+    for (const Thread& thread : program_.threads) {
+      auto& of_thread = graphs_.emplace_back();
+      for (const GraphRange& range : graph_ranges(program_, rank_, thread.instructions)) {
+        of_thread[range.first] = {range.end,
+                                  std::make_unique<Graph>(thread.instructions, range, streams_,
+                                                          [this](const Instruction& i, cudaStream_t stream) {
+                                                            launch_kernel(kernel_number(i), stream);
+                                                          })};
+      }
     }
   }
 
@@ -145,45 +151,6 @@ class RankRun {
     for (cudaEvent_t& event : events_) {
       BENCHMARK_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     }
-  }
-
-  /// Sends and receives of one batch follow each other on a stream: where it begins (1) and ends (2).
-  [[nodiscard]] std::vector<std::vector<char>> batch_marks() const {
-    std::vector<std::vector<char>> marks;
-    for (const Thread& thread : program_.threads) {
-      std::vector<char> of_thread(thread.instructions.size(), 0);
-      const Collective* open = nullptr;
-      std::size_t last = 0;
-      for (std::size_t at = 0; at < thread.instructions.size(); ++at) {
-        const Instruction& i = thread.instructions[at];
-        if (i.op == Opcode::Host || i.op == Opcode::Open || i.op == Opcode::Close || i.op == Opcode::Lag) {
-          continue;
-        }
-        const Collective* call = nullptr;
-        if (i.op == Opcode::Collective) {
-          call = &program_.collectives.at(i.per_rank ? rank_.collective_slots.at(i.operand) : i.operand);
-          if (groups_[rank_.groups.at(call->group)].ranks.size() == 1) {
-            continue;  // stands for a message of the batch to a rank that is not there
-          }
-          call = call->batched ? call : nullptr;
-        }
-        const bool goes_on = open != nullptr && call != nullptr && call->group == open->group &&
-                             i.stream == thread.instructions[last].stream;
-        if (open != nullptr && !goes_on) {
-          of_thread[last] = static_cast<char>(of_thread[last] | kBatchEnds);
-        }
-        if (call != nullptr) {
-          of_thread[at] = goes_on ? 0 : kBatchBegins;
-          last = at;
-        }
-        open = call;
-      }
-      if (open != nullptr) {
-        of_thread[last] = static_cast<char>(of_thread[last] | kBatchEnds);
-      }
-      marks.push_back(std::move(of_thread));
-    }
-    return marks;
   }
 
   template <class Action>
@@ -200,29 +167,6 @@ class RankRun {
     }
   }
 
-  /// Host time: due() is when the thread would be where it is, had its calls taken what was recorded.
-  class HostClock {
-   public:
-    explicit HostClock(bool recorded) : recorded_{recorded}, due_{host_now()} {}
-    void spend(float seconds) {
-      if (recorded_ && seconds > 0) {
-        due_ += static_cast<double>(seconds);
-        late_ += restart_if_late(wait_until(due_));
-      }
-    }
-    void has_waited() { due_ = host_now(); }
-    [[nodiscard]] double late() const { return late_; }
-
-   private:
-    double restart_if_late(double late) {
-      due_ += late;
-      return late;
-    }
-    bool recorded_;
-    double due_;
-    double late_ = 0;
-  };
-
   void run_thread(std::size_t number) {
     const std::vector<Instruction>& code = program_.threads[number].instructions;
     const std::size_t first_collective = collectives_before(number);
@@ -230,6 +174,7 @@ class RankRun {
     std::vector<std::uint64_t> awaited(program_.flags, 0);
     for (int step = 0; step < options_.warm_up + options_.steps; ++step) {
       std::size_t collective = first_collective;
+      std::size_t graph_end = 0;  // launches before it are those of a graph
       const double late_before = clock.late();
       for (std::size_t at = 0; at < code.size() && !stopped_; ++at) {
         const Instruction& i = code[at];
@@ -240,7 +185,12 @@ class RankRun {
           log_.write(number, i, i.op == Opcode::Launch ? kernel_number(i) : i.operand);
         }
         clock.spend(i.lead);
-        perform(i, batches_[number][at], collective, awaited, clock);
+        if (const auto graph = graphs_[number].find(at); graph != graphs_[number].end()) {
+          graph->second.graph->launch();
+          graph_end = graph->second.end;
+        } else if (i.op != Opcode::Launch || at >= graph_end) {
+          perform(i, batches_[number][at], collective, awaited, clock);
+        }
         clock.spend(i.cost);
       }
       if (number == 0) {
@@ -328,22 +278,6 @@ class RankRun {
     }
   }
 
-  /// Host time of a launch: the median of 1,000.
-  [[nodiscard]] double time_of_launch() const {
-    constexpr int kLaunches = 1000;
-    std::vector<double> times;
-    for (int i = 0; i < kLaunches; ++i) {
-      const double begin = host_now();
-      launch(nothing, Grid{dim3{1}, 32}, streams_.empty() ? nullptr : streams_.front());
-      times.push_back(host_now() - begin);
-      if (i % 100 == 0) {
-        BENCHMARK_CHECK(cudaDeviceSynchronize());
-      }
-    }
-    BENCHMARK_CHECK(cudaDeviceSynchronize());
-    return median(times);
-  }
-
   void make_step_ends() {
     const auto steps = static_cast<std::size_t>(options_.warm_up + options_.steps);
     step_ends_.assign(steps, std::vector<cudaEvent_t>(streams_.size()));
@@ -381,26 +315,8 @@ class RankRun {
     made.host_late = median(late_);
   }
 
-  /// Each kernel alone, five times, and what the families of a step come to.
-  void time_kernels(Measured& made) {
-    constexpr int kRepeats = 5;
-    cudaEvent_t begin = nullptr;
-    cudaEvent_t end = nullptr;
-    BENCHMARK_CHECK(cudaEventCreateWithFlags(&begin, cudaEventDefault));
-    BENCHMARK_CHECK(cudaEventCreateWithFlags(&end, cudaEventDefault));
-    for (const Launch& kernel : kernels_) {
-      std::vector<double> times;
-      for (int i = 0; kernel && i < kRepeats; ++i) {
-        BENCHMARK_CHECK(cudaEventRecord(begin, streams_.front()));
-        kernel(streams_.front());
-        BENCHMARK_CHECK(cudaEventRecord(end, streams_.front()));
-        BENCHMARK_CHECK(cudaEventSynchronize(end));
-        times.push_back(between(begin, end));
-      }
-      made.kernels.push_back(kernel ? median(times) : -1);
-    }
-    BENCHMARK_CHECK(cudaEventDestroy(begin));
-    BENCHMARK_CHECK(cudaEventDestroy(end));
+  /// What the families of a step come to, each kernel alone.
+  void sum_families(Measured& made) const {
     for (const Thread& thread : program_.threads) {
       for (const Instruction& i : thread.instructions) {
         if (i.op == Opcode::Launch) {
@@ -414,21 +330,23 @@ class RankRun {
     }
   }
 
-  static constexpr char kBatchBegins = 1, kBatchEnds = 2;
-
   const Rank& rank_;
   const Program& program_;
-  const std::vector<Group>& groups_;
   RunOptions options_;
   Device device_;
   Communicators communicators_;
-  Log log_;
+  IssueLog log_;
+  std::vector<std::vector<char>> batches_;  // by thread and instruction
   std::vector<std::atomic<std::uint64_t>> posts_;
   std::vector<Launch> kernels_, collectives_;
   std::vector<std::string> labels_;  // by kernel
   std::vector<cudaStream_t> streams_;
   std::vector<cudaEvent_t> events_;
-  std::vector<std::vector<char>> batches_;
+  struct PlacedGraph {
+    std::size_t end = 0;
+    std::unique_ptr<Graph> graph;
+  };
+  std::vector<std::map<std::size_t, PlacedGraph>> graphs_;  // by thread and first instruction
   std::vector<std::vector<cudaEvent_t>> step_ends_;
   cudaEvent_t begin_ = nullptr;
   std::vector<double> host_ends_, late_;

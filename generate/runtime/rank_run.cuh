@@ -28,6 +28,7 @@ struct Measured {
   double host_late = 0;            ///< a step's host time that calls took longer than recorded
   double launch = 0;               ///< host time of a launch of an empty kernel, median
   std::int64_t memory = 0;         ///< bytes of the device that are taken
+  OperandCounts operands;          ///< of all steps
   std::string gpu;
   struct Family {
     std::uint64_t launches = 0;  ///< in a step

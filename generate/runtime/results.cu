@@ -56,7 +56,9 @@ std::string to_json(const Measured& m, std::uint32_t rank) {
   write_list(out, m.steps);
   out << ",\n  \"host_step_s\": " << interval_of(m.host_steps).median
       << ",\n  \"host_late_s\": " << m.host_late << ",\n  \"launch_s\": " << m.launch
-      << ",\n  \"memory_bytes\": " << m.memory << ",\n  \"families\": {";
+      << ",\n  \"memory_bytes\": " << m.memory
+      << ",\n  \"operands_at_planned_places\": " << m.operands.planned
+      << ",\n  \"operands_in_turn\": " << m.operands.in_turn << ",\n  \"families\": {";
   const char* separator = "";
   for (const auto& [name, family] : m.families) {
     out << separator << "\n    \"" << escaped(name) << "\": {\"launches\": " << family.launches

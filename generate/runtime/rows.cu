@@ -4,6 +4,7 @@
 #include "calibration/measure/kernels/sums.cuh"
 #include "generate/runtime/element.cuh"
 #include "generate/runtime/families.cuh"
+#include "generate/runtime/fused_rows.cuh"
 
 namespace benchmark {
 namespace {
@@ -205,6 +206,9 @@ Launch make_rows(Device& device, const Call& call) {
       call.type == "int32" || call.type == "int64" || call.type == "uint8" || call.type == "bool";
   if (call.work == "reduction" && is_whole) {
     return make_streaming(device, call.type, call.integer("rows", 1) * call.integer("columns"), 1, 0, 1);
+  }
+  if (is_fused(call)) {
+    return make_fused_rows(device, call);
   }
   return with_element(call.type, [&]<class T>(T) {
     return call.work == "reduction"    ? sum<T>(device, call)

@@ -8,7 +8,7 @@ namespace benchmark {
 namespace {
 
 constexpr std::string_view kFormat = "lockstep-benchmark";
-constexpr double kVersion = 1;
+constexpr double kVersion = 2;
 constexpr double kMostOfAKind = 1e9;
 
 /// The words of a line, one after the other.
@@ -133,10 +133,10 @@ class Reader {
  private:
   void begin(Line& line) {
     if (line.word("the format") != kFormat) {
-      line.fail("this is no operation table: it begins with '" + std::string{kFormat} + " 1'");
+      line.fail("this is no operation table: it begins with '" + std::string{kFormat} + " 2'");
     }
     if (line.number("the version") != kVersion) {
-      line.fail("only version 1 of the format is known");
+      line.fail("only version 2 of the format is known");
     }
     begun_ = true;
   }
@@ -203,8 +203,20 @@ class Reader {
       program.carried_events = line.indices("the carried events");
     } else if (word == "flags") {
       program.flags = line.index("the number of flags");
+    } else if (word == "memory") {
+      program.memory = bytes(line, "the bytes");
+    } else if (word == "view") {
+      const std::int64_t place = bytes(line, "the place");
+      program.views.push_back({place, bytes(line, "the bytes")});
     } else if (word == "kernel") {
       program.kernels.push_back(kernel(line));
+    } else if (word == "operands") {
+      if (program.kernels.empty()) {
+        line.fail("operands belong to the kernel above them, and there is none");
+      }
+      program.kernels.back().reads = line.indices("what it reads", static_cast<double>(program.views.size()));
+      program.kernels.back().writes =
+          line.indices("what it writes", static_cast<double>(program.views.size()));
     } else if (word == "call") {
       if (program.kernels.empty()) {
         line.fail("a call belongs to the kernel above it, and there is none");
@@ -229,6 +241,14 @@ class Reader {
     return true;
   }
 
+  static std::int64_t bytes(Line& line, const char* what) {
+    const double value = line.number(what);
+    if (!(value >= 0) || value > 1e15) {
+      line.fail(std::string{what} + " are a number from 0 to 1e15");
+    }
+    return static_cast<std::int64_t>(value);
+  }
+
   static Kernel kernel(Line& line) {
     Kernel made;
     made.backend = line.word("the back-end");
@@ -240,6 +260,8 @@ class Reader {
     made.seconds = line.number("the time");
     made.bytes = line.number("the bytes");
     made.flops = line.number("the FLOPs");
+    made.delay = line.number("the rest after it");
+    made.graph = static_cast<int>(line.number("the graph"));
     made.family = line.word("the family");
     made.name = line.rest();
     return made;
@@ -306,6 +328,9 @@ class Reader {
       const Program& program = table_.programs[rank.program];
       expect(rank.groups.size() == program.groups.size(), "a rank has other groups than its program");
       expect_indices(rank, program, expect);
+      expect(std::all_of(program.views.begin(), program.views.end(),
+                         [&](const View& view) { return view.place + view.bytes <= program.memory; }),
+             "a view ends behind the planned memory");
       for (const std::uint32_t group : rank.groups) {
         expect(group < table_.groups.size(), "a rank is in a group that is not there");
       }

@@ -38,8 +38,16 @@ struct Kernel {
   bool recorded = false;        ///< the source says its time; else a model does
   double seconds = 0;           ///< expected
   double bytes = 0, flops = 0;  ///< of its calls
+  double delay = 0;             ///< s that its stream rests after it; of a busy kernel also less than 0
+  int graph = -1;               ///< CUDA graph of its program that launches it; -1: none
   std::string family, name;
   std::vector<Call> calls;
+  std::vector<std::uint32_t> reads, writes;  ///< of Program::views
+};
+
+/// A view is the part of the planned memory that a kernel sees, bytes.
+struct View {
+  std::int64_t place = 0, bytes = 0;
 };
 
 struct Collective {
@@ -85,6 +93,8 @@ struct Thread {
 
 struct Program {
   std::vector<std::string> streams, groups, names;
+  std::int64_t memory = 0;  ///< bytes that the views lie in
+  std::vector<View> views;
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
   std::vector<Thread> threads;

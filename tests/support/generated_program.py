@@ -6,6 +6,7 @@ process, and compares what it put on its streams with its operation table. With 
 """
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -48,13 +49,20 @@ class Table:
             elif word == "program":
                 self.programs.append({"kernels": [], "collectives": [], "threads": []})
             elif word == "kernel":
-                self.programs[-1]["kernels"].append({"backend": rest[0], "flops": float(rest[4]), "calls": []})
+                self.programs[-1]["kernels"].append({"backend": rest[0], "flops": float(rest[4]), "delay": float(rest[5]),
+                                                     "graph": int(rest[6]), "places": 0, "calls": []})
+            elif word == "operands":
+                self.programs[-1]["kernels"][-1]["places"] = 1
             elif word == "call":
                 sizes = dict(pair.split("=") for pair in rest[2:])
                 self.programs[-1]["kernels"][-1]["calls"].append((rest[0], {k: float(v) for k, v in sizes.items()}))
+            elif word == "table":
+                sizes = self.programs[-1]["kernels"][-1]["calls"][-1][1]
+                sizes["tables"] = sizes.get("tables", 0) + 1
             elif word == "communication":
                 self.programs[-1]["collectives"].append({"kind": rest[0], "type": rest[1], "group": int(rest[2]),
-                                                         "bytes": float(rest[3]), "sent": numbers(rest[9])})
+                                                         "bytes": float(rest[3]), "delay": float(rest[8]),
+                                                         "sent": numbers(rest[9])})
             elif word == "thread":
                 self.programs[-1]["threads"].append([])
             elif self.programs and self.programs[-1]["threads"]:
@@ -136,6 +144,12 @@ def expected_communication(table, rank):
     return calls, sent
 
 
+def expected_graphs(table, rank):
+    """CUDA graphs that a step launches."""
+    kernels = table.program(rank)["kernels"]
+    return len({kernels[operand]["graph"] for _, op, _, operand in table.instructions(rank) if op == "launch"} - {-1})
+
+
 def logged(path):
     by_rank = {}
     for line in path.read_text().splitlines():
@@ -172,6 +186,9 @@ def compare_rank(table, rank, lines):
             fail(f"rank {rank}: {label} put {times} pieces on streams in {STEPS} steps of {kernels[label]} launches")
     if abs(seen_flops - STEPS * flops) > 1e-12 * max(flops, 1):
         fail(f"rank {rank}: products of {seen_flops} FLOPs, not {STEPS * flops}")
+    graphs = sum(text.startswith("graph ") for text in lines)
+    if graphs != STEPS * expected_graphs(table, rank):
+        fail(f"rank {rank}: {graphs} graphs in {STEPS} steps of {expected_graphs(table, rank)}")
     calls, bytes_sent = expected_communication(table, rank)
     if communication != Counter({kind: STEPS * count for kind, count in calls.items()}):
         fail(f"rank {rank}: communication {dict(communication)} in {STEPS} steps, not {dict(calls)} each")
@@ -195,6 +212,15 @@ def compare_order(table, rank, path):
         fail(f"rank {rank}: the order of what its threads issue is not that of the table")
 
 
+def compare_places(table, rank, measured):
+    """Kernels whose operands have places find them there."""
+    with_places = sum(table.program(rank)["kernels"][operand]["places"] for _, op, _, operand in table.instructions(rank)
+                      if op == "launch")
+    if measured["operands_at_planned_places"] < STEPS * with_places:
+        fail(f"rank {rank}: {measured['operands_at_planned_places']} operands at their places in {STEPS} steps, and "
+             f"{with_places} kernels of a step have such")
+
+
 def compile_stub(program, stub, objects):
     """Objects are kept by content: programs share most of their sources."""
     headers = hashlib.sha256()
@@ -202,7 +228,7 @@ def compile_stub(program, stub, objects):
         if path.is_file():
             headers.update(path.read_bytes())
     sources = [p for p in sorted([*program.glob("*.cu"), *program.glob("*.cpp")]) if p.name != "clock.cu"]
-    sources.append(stub / "stub.cpp")
+    sources += sorted(stub.glob("*.cpp"))
 
     def one(source):
         key = hashlib.sha256(headers.digest() + source.read_bytes()).hexdigest()[:20]
@@ -261,6 +287,8 @@ def main():
     count = sum(compare_rank(table, rank, lines[rank]) for rank in range(len(table.ranks)))
     for rank in range(len(table.ranks)):
         compare_order(table, rank, program / f"issued.{rank}")
+    for rank in range(len(table.ranks)):
+        compare_places(table, rank, json.loads((program / f"measured.{rank}.json").read_text()))
     print(f"{len(table.ranks)} ranks did what the table says: {count} pieces of work")
 
 

@@ -2,7 +2,7 @@
 
 /// @file
 /// CUDA without a GPU, for tests: emitted programs compile with it as plain C++. Kernels are never run; what
-/// is put on streams is logged and advances a virtual clock (stub.cpp).
+/// is put on streams is logged and advances a virtual clock (device.cpp).
 
 #include <cmath>
 #include <cstddef>
@@ -82,3 +82,13 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first, cudaEvent_t second);
 cudaError_t cudaDeviceSynchronize();
+
+using cudaGraph_t = struct StubGraph*;
+using cudaGraphExec_t = StubGraph*;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);

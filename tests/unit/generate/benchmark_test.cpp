@@ -34,7 +34,7 @@ Benchmark small_benchmark() {
   rank.launch(compute, {"my_gemm", DataType::BF16, Gemm{1, 64, 64, 64}});
   rank.end_range();
   rank.begin_range("second_half");
-  rank.launch(compute, {"my_attention", DataType::BF16, FlashAttention{1, 2, 64, 64, 32}});
+  rank.launch(compute, {"my_attention", DataType::FP32, FlashAttention{1, 2, 64, 64, 32}});
   const auto done = rank.event();
   rank.record(compute, done);
   rank.stream_wait(communication, done);
@@ -55,7 +55,7 @@ Benchmark small_benchmark() {
   std::vector<BenchmarkKernel> kernels;
   for (const KernelCall& kernel : job.programs.front()->kernels) {
     kernels.push_back({.name = kernel.name,
-                       .family = kernel.name == "my_gemm" ? "gemm" : "flash_attention",
+                       .family = kernel.name == "my_gemm" ? "gemm" : "attention",
                        .calls = {kernel},
                        .backend = backend_for(kernel, Target::Cuda),
                        .seconds = kernel.name == "my_gemm" ? 3e-5 : 1e-5});
@@ -97,15 +97,15 @@ TEST(OperationTable, SaysWhichLineIsWrong) {
   };
   EXPECT_EQ(line_of(""), 1);
   EXPECT_EQ(line_of("something else\n"), 1);
-  EXPECT_EQ(line_of("lockstep-benchmark 2\n"), 1);
-  EXPECT_EQ(line_of("lockstep-benchmark 1\n\nlaunch 0 0 0 0\n"), 3);
-  EXPECT_EQ(line_of("lockstep-benchmark 1\nprogram\nthread main\nlunch 0 0 0 0\n"), 4);
-  EXPECT_EQ(line_of("lockstep-benchmark 1\nprogram\nthread main\nlaunch 0 0 0\n"), 4);
-  EXPECT_EQ(line_of("lockstep-benchmark 1\nprogram\nthread main\nlaunch 300 0 0 0\n"), 4);
+  EXPECT_EQ(line_of("lockstep-benchmark 1\n"), 1);
+  EXPECT_EQ(line_of("lockstep-benchmark 2\n\nlaunch 0 0 0 0\n"), 3);
+  EXPECT_EQ(line_of("lockstep-benchmark 2\nprogram\nthread main\nlunch 0 0 0 0\n"), 4);
+  EXPECT_EQ(line_of("lockstep-benchmark 2\nprogram\nthread main\nlaunch 0 0 0\n"), 4);
+  EXPECT_EQ(line_of("lockstep-benchmark 2\nprogram\nthread main\nlaunch 300 0 0 0\n"), 4);
   // A launch of kernel 5, of which there is none, is found when the rank that runs it is known.
   EXPECT_NE(
       line_of(
-          "lockstep-benchmark 1\nprogram\nstream s\nevents 0 -\nthread main\nlaunch 0 5 0 0\nrank 0 - - -\n"),
+          "lockstep-benchmark 2\nprogram\nstream s\nevents 0 -\nthread main\nlaunch 0 5 0 0\nrank 0 - - -\n"),
       0);
 }
 

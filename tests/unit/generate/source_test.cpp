@@ -11,6 +11,7 @@
 #include "generate/coverage.hpp"
 #include "generate/manifest.hpp"
 #include "generate/operation_table.hpp"
+#include "generate/repetition.hpp"
 #include "generate/scale_down.hpp"
 
 namespace lockstep::generate {
@@ -68,7 +69,31 @@ TEST(Source, ProgramsOfScenariosTakeAsLong) {
 TEST(Source, TwoRanksTakeAsLongAsAll) {
   expect_step_of_two("gpt2_8xa100", 0.001);
   expect_step_of_two("llama3_8b_fsdp", 0.001);
-  expect_step_of_two("dlrm_nvswitch", 0.015);
+  expect_step_of_two("dlrm_nvswitch", 0.001);  // ranks share the links that bring their samples
+}
+
+TEST(Source, ARangeIsRepeated) {
+  Source source = open_source({{"gpt2_8xa100"}, {}, Target::Cuda});
+  const Totals once = totals_of(table_of(source.benchmark, {}));
+  const std::string range = source.benchmark.job.programs.front()->names.back();
+  repeat(source.benchmark, range, 3);
+  check(source.benchmark.job);
+  const Totals thrice = totals_of(table_of(source.benchmark, {}));
+  EXPECT_GT(thrice.launches, once.launches) << range;
+  EXPECT_GT(source.machine->simulate(source.benchmark.job).mean_step().in_base_units(), 0);
+  EXPECT_THROW(repeat(source.benchmark, "no such range", 3), std::invalid_argument);
+}
+
+TEST(Source, ScenariosChangePrecisionAndBatch) {
+  const auto totals = [](SourceOptions options) {
+    return totals_of(table_of(open_source(options).benchmark, {}));
+  };
+  const Totals whole = totals({{"gpt2_8xa100"}, {}, Target::Cuda});
+  const Totals half = totals({{"gpt2_8xa100"}, {}, Target::Cuda, "", 0.5});
+  EXPECT_LT(half.kernel_flops, 0.6 * whole.kernel_flops);
+  const Totals single = totals({{"gpt2_8xa100"}, {}, Target::Cuda, "fp32", 1});
+  EXPECT_NE(single.kernel_bytes, whole.kernel_bytes);  // autocast copies, FP32 does not
+  EXPECT_THROW((void)open_source({{"gpt2_8xa100"}, {}, Target::Cuda, "", 1e-9}), std::invalid_argument);
 }
 
 TEST(Source, ScenariosAreSeldomFilled) {
@@ -106,6 +131,20 @@ TEST_F(RecordedSource, ProgramsOfTracesTakeAsLong) {
     expect_same_step({(traces() / folder).string()});
   }
   expect_same_step({(traces() / "vgg13_h100/profiler_vgg13-iter41.json.gz").string()});
+}
+
+TEST_F(RecordedSource, StoragesHaveTheirPlaces) {
+  const Source source = open_source({{(traces() / "dlrm_8xv100/kineto").string()},
+                                     execution_traces(traces() / "dlrm_8xv100/pytorch_et", "dlrm"),
+                                     Target::Cuda});
+  ASSERT_EQ(source.benchmark.memory.size(), 8U);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const MemoryPlan& plan = source.benchmark.memory[i];
+    EXPECT_GT(plan.storages, 20U);
+    EXPECT_LE(static_cast<double>(plan.bytes), 1.05 * static_cast<double>(plan.allocator));
+    const auto has_places = [](const BenchmarkKernel& kernel) { return !kernel.reads.empty(); };
+    EXPECT_GT(std::ranges::count_if(source.benchmark.kernels[i], has_places), 40);
+  }
 }
 
 TEST_F(RecordedSource, KernelsAreReproducedByWhatTheyDo) {
