@@ -21,7 +21,9 @@ int line_at(std::string_view text, std::size_t byte) {
 /// JSON is YAML but for tabs between its tokens.
 YamlNode json_tree(const std::string& text, const std::string& name) {
   try {
-    static_cast<void>(nlohmann::json::parse(text));
+    if (nlohmann::json::parse(text).is_discarded()) {
+      throw InputError{{name}, "no JSON"};
+    }
   } catch (const nlohmann::json::parse_error& problem) {
     const std::string said = problem.what();
     const auto colon = said.rfind(": ");

@@ -27,6 +27,7 @@ HOMES = {
     "simdjson.h": ["traces"],
     "CLI/": ["app", "calibration/measure"],
     "zlib.h": ["traces"],
+    "sqlite3.h": ["traces/nsys"],
     "cuda": ["calibration/measure", "generate/runtime"],
     "cublas": ["calibration/measure", "generate/runtime"],
     "nccl": ["calibration/measure", "generate/runtime"],
