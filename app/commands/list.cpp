@@ -11,11 +11,13 @@
 
 #include "base/suggest.hpp"
 #include "base/yaml_document.hpp"
+#include "import/recognisers.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr const char* kScenarios = "scenarios";
+constexpr const char* kImporters = "importers";
 
 /// The `name:` of a file, "" where that is the file's own name or cannot be read. A list is no place to
 /// complain of a broken file.
@@ -43,7 +45,11 @@ std::string line(const std::string& name, const std::string& title) {
 
 std::string section(const ConfigPath& configs, const std::string& kind) {
   std::string text = kind + ":\n";
-  if (kind == kScenarios) {
+  if (kind == kImporters) {
+    for (const importing::Recogniser& row : importing::recognisers()) {
+      text += line(std::string{row.name}, std::string{row.title});
+    }
+  } else if (kind == kScenarios) {
     for (const std::string& name : configs.scenarios()) {
       const auto file = configs.find_scenario(name);
       const std::string asked = question(file);
@@ -63,6 +69,7 @@ std::string list_text(const ConfigPath& configs, const std::string& kind) {
   std::vector<std::string> kinds = configs.kinds();
   kinds.insert(kinds.begin(), kScenarios);
   if (!kind.empty()) {
+    kinds.emplace_back(kImporters);  // of files that do not ship: named only when asked for
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
       throw InputError{{"list"}, "there is no kind '" + kind + "'" + did_you_mean(kind, kinds)};
     }
@@ -82,7 +89,7 @@ void add_list_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep list\n"
       "  lockstep list scenarios");
-  command->add_option("KIND", *kind, "only these: scenarios, gpus, clusters, ...");
+  command->add_option("KIND", *kind, "only these: scenarios, gpus, clusters, ..., importers");
   command->callback([kind, &action] {
     action = [kind] {
       fmt::print("{}", list_text(ConfigPath::standard(), *kind));
