@@ -13,8 +13,6 @@
 namespace lockstep::importing {
 namespace {
 
-
-
 class IbReader {
  public:
   explicit IbReader(const SourceFile& file) : file_{file} {}

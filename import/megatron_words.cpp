@@ -40,7 +40,7 @@ constexpr auto kMegatronWords = std::to_array<Word>({
     {"v-head-dim", Number, "T.latent_attention.value_size"},
     {"qk-head-dim", Number, "T.head_size"},
     {"no-async-tensor-model-parallel-allreduce", Against, "P.overlap_input_gradients"},
-    // Without equivalent.
+    // Arguments without equivalent.
     {"overlap-param-gather", NotModelled, "parameters are gathered behind the optimizer"},
     {"overlap-param-gather-with-optimizer-step", NotModelled, "parameters are gathered behind the optimizer"},
     {"cross-entropy-loss-fusion", NotModelled, "the loss is that of Megatron-LM without it"},

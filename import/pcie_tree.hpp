@@ -10,7 +10,7 @@
 
 namespace lockstep::importing {
 
-/// Which devices of a node share PCIe switches and sockets, as nvidia-smi names it: PIX: one switch; PXB:
+/// PCIe switches and sockets that devices of a node share, as nvidia-smi names it: PIX: one switch; PXB:
 /// several switches below one root port; PHB: the host bridge; NODE: the socket; SYS: more than one.
 class PcieTree {
  public:

@@ -196,7 +196,8 @@ std::string text_of(const Draft& draft) {
   for (const std::string& line : draft.read) {
     read += "read " + line + "\n";
   }
-  return as_comment(read + remarks_text(draft)) + "\n" + ScenarioWriter{draft}.write(document_of(draft).root());
+  return as_comment(read + remarks_text(draft)) + "\n" +
+         ScenarioWriter{draft}.write(document_of(draft).root());
 }
 
 void check(const Draft& draft, const ConfigPath& configs) {

@@ -15,7 +15,7 @@ namespace lockstep::importing {
 /// It as YAML: each value with its origin behind it, and above all what has no equivalent.
 [[nodiscard]] std::string text_of(const Draft& draft);
 
-/// What the files say that no key says, a line each: for people.
+/// Lines for people on all that the files say and no key says.
 [[nodiscard]] std::string remarks_text(const Draft& draft);
 
 /// Reads it as `lockstep run` and `lockstep topology` do.

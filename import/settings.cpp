@@ -38,7 +38,8 @@ void flatten(const YamlNode& node, const std::string& prefix, Settings& settings
 bool turns_on(const YamlNode& value) {
   constexpr std::array<std::string_view, 7> kOff{"", "false", "no", "none", "0", "null", "off"};
   return value.kind != YamlNode::Kind::Null &&
-         !(value.kind == YamlNode::Kind::Scalar && std::ranges::count(kOff, in_small_letters(value.scalar)) > 0) &&
+         !(value.kind == YamlNode::Kind::Scalar &&
+           std::ranges::count(kOff, in_small_letters(value.scalar)) > 0) &&
          !(value.kind == YamlNode::Kind::Sequence && value.items.empty());
 }
 

@@ -45,7 +45,7 @@ class Settings {
   std::set<std::string, std::less<>> used_;
 };
 
-/// Where a setting stands, for Draft::set().
+/// Place and name of a setting, for Draft::set().
 [[nodiscard]] Source source_of(const Setting& setting);
 
 /// @throws InputError with the place for what is no whole number of at most 10^12

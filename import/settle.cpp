@@ -125,7 +125,7 @@ class JobSettler {
     }
   }
 
-  /// Where no file says how many GPUs: as many replicas as divide the batch.
+  /// Takes as many replicas as divide the batch, if no file says how many GPUs.
   void fit_replicas(int replicas) {
     if (!assumed_gpus_) {
       return;

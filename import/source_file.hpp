@@ -13,7 +13,7 @@ namespace lockstep::importing {
 struct SourceFile {
   std::string name;  ///< as the user gave it
   std::string text;
-  /// Of JSON, TOML or YAML with keys: these. Values keep their places.
+  /// Keys and values of JSON, TOML or YAML, with their places.
   std::optional<YamlNode> tree;
 
   /// The value of a key of the tree's root, null where there is none.

@@ -8,7 +8,7 @@
 
 namespace lockstep::importing {
 
-/// What a key of a framework means.
+/// Kinds of meaning that a key of a framework has.
 enum class Meaning : std::uint8_t {
   Number,       ///< the whole number is the key's value
   Switch,       ///< turned on, the key is true
