@@ -120,7 +120,8 @@ class HubModel {
   /// Keys that say what is usual are left out: as many key heads as heads, hidden / heads wide.
   void heads() {
     const auto heads = settings_.whole_number("num_attention_heads");
-    if (heads && settings_.whole_number("num_key_value_heads") != heads) {
+    const bool is_latent = draft_.has("T.latent_attention.key_value_rank");  // which stands for them
+    if (heads && !is_latent && settings_.whole_number("num_key_value_heads") != heads) {
       copy("num_key_value_heads", "T.kv_heads");
     }
     const auto hidden = settings_.whole_number("hidden_size");

@@ -79,14 +79,16 @@ std::string usual_machine(const Draft& draft) {
 }
 
 int nodes_of_job(const Draft& draft) {
+  constexpr int kUsual = 8;
   if (!draft.hosts.empty()) {
     return static_cast<int>(draft.hosts.size());
   }
-  if (draft.nodes) {
+  const int node = gpus_of_node(draft).value_or(kUsual);
+  const int gpus = draft.gpus.value_or(node);
+  if (draft.nodes && *draft.nodes >= (gpus + node - 1) / node) {
     return *draft.nodes;
   }
-  const int node = gpus_of_node(draft).value_or(8);
-  return std::max(1, (draft.gpus.value_or(node) + node - 1) / node);
+  return std::max(1, (gpus + node - 1) / node);
 }
 
 }  // namespace
@@ -177,7 +179,10 @@ void settle_machine(Draft& draft) {
   YamlNode entry = yaml_node(YamlNode::Kind::Mapping, {});
   entry.entries.push_back({"node", {}, std::move(group)});
   entry.entries.push_back(
-      {"count", {}, scalar(std::to_string(nodes), {draft.network ? draft.network_origin : "", 0, 0})});
+      {"count",
+       {},
+       scalar(std::to_string(nodes),
+              {draft.network ? draft.network_origin : "as many as the job's GPUs need", 0, 0})});
   YamlNode list = yaml_node(YamlNode::Kind::Sequence, {});
   list.items.push_back(std::move(entry));
   YamlNode cluster = yaml_node(YamlNode::Kind::Mapping, {});

@@ -29,6 +29,8 @@ class Megatron {
     optimizer();
     pipeline();
     recompute();
+    static_cast<void>(settings_.use("vocab-size"));  // derived() takes them, when the plan is known
+    static_cast<void>(settings_.use("padded-vocab-size"));
     apply(megatron_words(), settings_, draft_);
     if (has_layers) {
       derived();

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace lockstep::importing {
 namespace {
@@ -60,9 +61,11 @@ void PcieTree::join_strangers() {
 }
 
 std::vector<std::vector<std::size_t>> PcieTree::switches() const {
-  std::map<std::size_t, std::vector<std::size_t>> by_group;
+  // Devices that share no switch, but what is above them (PXB), are drawn on one.
+  std::map<std::pair<bool, std::size_t>, std::vector<std::size_t>> by_group;
   for (std::size_t device = 0; device < switch_.size(); ++device) {
-    by_group[switch_[device]].push_back(device);
+    const bool is_alone = std::ranges::count(switch_, switch_[device]) == 1;
+    by_group[{is_alone, is_alone ? root_[device] : switch_[device]}].push_back(device);
   }
   std::vector<std::vector<std::size_t>> all;
   for (auto& [group, devices] : by_group) {

@@ -5,8 +5,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
-#include <iterator>
 #include <memory>
 
 #include "app/trace_conversion.hpp"
