@@ -17,7 +17,6 @@
 namespace lockstep::nsys {
 namespace {
 
-using kineto::Call;
 using kineto::Operator;
 using kineto::RecordedTrace;
 using kineto::Work;
