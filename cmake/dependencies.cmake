@@ -7,7 +7,10 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Eigen3 REQUIRED)  # networks of ops/kernels, least squares of calibration/
 find_package(simdjson REQUIRED)  # traces of hundreds of megabytes, traces/
+find_package(SQLite3 REQUIRED)  # exports of Nsight Systems, traces/nsys/
 find_package(ZLIB REQUIRED)
+find_package(pugixml REQUIRED)  # topologies of NCCL, import/
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(simgrid REQUIRED IMPORTED_TARGET simgrid)  # the package has no CMake configuration
+pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)  # torchtitan's files, import/

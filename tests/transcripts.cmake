@@ -70,6 +70,11 @@ add_test(NAME inputs.exported_answer COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100)
 set_tests_properties(inputs.exported_answer PROPERTIES LABELS inputs)
 
+add_test(NAME inputs.import_formats COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/import_formats.py
+         $<TARGET_FILE:lockstep> ${CMAKE_CURRENT_LIST_DIR}/inputs/import)
+add_test(NAME inputs.nsys_export COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/nsys_export.py $<TARGET_FILE:lockstep>)
+set_tests_properties(inputs.import_formats inputs.nsys_export PROPERTIES LABELS inputs)
+
 add_test(NAME inputs.host_round_trip COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/host_round_trip.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100 a100_server)
 set_tests_properties(inputs.host_round_trip PROPERTIES LABELS inputs)

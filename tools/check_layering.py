@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ORDER = ["base", "topology", "ops", "sim", "traces", "synth", "calibration", "scenario", "schedule", "generate", "search",
-         "app", "python"]
+         "import", "app", "python"]
 
 # Include prefix -> the folders that may include it. A longer path below a folder narrows it.
 HOMES = {
@@ -21,10 +21,13 @@ HOMES = {
     "yaml-cpp/": ["base"],
     "boost/graph/": ["topology"],
     "google/protobuf/": ["traces"],
-    "nlohmann/": ["traces", "synth", "calibration", "scenario", "generate", "search", "app"],
+    "nlohmann/": ["traces", "synth", "calibration", "scenario", "generate", "search", "import", "app"],
+    "toml++/": ["import"],
+    "pugixml.hpp": ["import"],
     "simdjson.h": ["traces"],
     "CLI/": ["app", "calibration/measure"],
     "zlib.h": ["traces"],
+    "sqlite3.h": ["traces/nsys"],
     "cuda": ["calibration/measure", "generate/runtime"],
     "cublas": ["calibration/measure", "generate/runtime"],
     "nccl": ["calibration/measure", "generate/runtime"],
@@ -33,7 +36,7 @@ HOMES = {
 }
 # What is tested without a GPU must be built without CUDA.
 ONLY_IN_CUDA = ["cuda", "cublas", "nccl", "cub/", "mpi.h"]
-ONLY_IN_SOURCES = ["yaml-cpp/", "nlohmann/", "simdjson.h"]
+ONLY_IN_SOURCES = ["yaml-cpp/", "nlohmann/", "simdjson.h", "toml++/", "pugixml.hpp"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 INCLUDE_ANYWHERE = re.compile(INCLUDE.pattern, re.MULTILINE)

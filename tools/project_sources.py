@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["base", "topology", "ops", "sim", "traces", "synth", "calibration", "scenario", "schedule", "generate", "search", "app", "python", "tests", "bench"]
+FOLDERS = ["base", "topology", "ops", "sim", "traces", "synth", "calibration", "scenario", "schedule", "generate", "search", "import",
+           "app", "python", "tests", "bench"]
 
 
 def tracked_files(root: Path):

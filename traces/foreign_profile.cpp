@@ -1,6 +1,7 @@
 #include "traces/foreign_profile.hpp"
 
 #include "base/error.hpp"
+#include "traces/nsys/nsys_reader.hpp"
 #include "traces/unpacked_blocks.hpp"
 
 namespace lockstep {
@@ -9,8 +10,10 @@ namespace {
 constexpr const char* kXla = "a profile of JAX/XLA or TensorFlow, which is not read";
 constexpr const char* kRocprof = "a profile of rocprof (ROCm), which is not read";
 constexpr const char* kNsight =
-    "a database (SQLite), as Nsight Systems and rocprof export their profiles, which is not read";
-constexpr const char* kNsightReport = "a report of Nsight Systems, which is not read";
+    "a database (SQLite) that is no export of Nsight Systems (rocprof writes such), which is not read";
+constexpr const char* kNsightReport =
+    "a report of Nsight Systems, of which the export is read: nsys export --type sqlite FILE";
+constexpr const char* kDatabase = "SQLite format 3";
 constexpr const char* kInstead = ": give the trace of PyTorch's profiler (export_chrome_trace)";
 
 bool has(std::string_view text, std::string_view part) {
@@ -33,16 +36,21 @@ std::string foreign_process(std::string_view name) {
   return "";
 }
 
+bool is_database(const std::string& file_name) {
+  UnpackedBlocks blocks{file_name};
+  return blocks.next().starts_with(kDatabase);
+}
+
 std::string foreign_file(const std::string& file_name) {
   UnpackedBlocks blocks{file_name};
   const std::string_view text = blocks.next();
   constexpr std::size_t kHead = 4096;
   const std::string_view head = text.substr(0, kHead);
   std::string found;
-  if (head.starts_with("SQLite format 3")) {
-    found = kNsight;
+  if (head.starts_with(kDatabase)) {
+    found = nsys::is_nsys(file_name) ? "" : kNsight;
   } else if (file_name.ends_with(".nsys-rep") || file_name.ends_with(".qdrep")) {
-    found = kNsightReport;
+    return kNsightReport;
   } else if (has(head, "\"rocprofiler-sdk-tool\"") || has(head, "\"rocprofiler-sdk-json-tool\"")) {
     found = kRocprof;
   } else if (file_name.ends_with(".xplane.pb") || file_name.ends_with(".xplane.pb.gz") ||

@@ -10,9 +10,12 @@ namespace lockstep {
 [[nodiscard]] std::string foreign_process(std::string_view process_name);
 
 /// The same of a file that is no Chrome trace, by what it begins with: XPlanes (JAX, TensorFlow), rocprof's
-/// JSON, databases of Nsight Systems or rocprof. Empty: not known.
+/// JSON, databases that Nsight Systems did not export. Empty: not known.
 /// @throws InputError when it cannot be read
 [[nodiscard]] std::string foreign_file(const std::string& file_name);
+
+/// Whether a file begins as a database of SQLite does. @throws InputError when it cannot be read
+[[nodiscard]] bool is_database(const std::string& file_name);
 
 /// @throws InputError that says whose profile the file is, where foreign_file() knows it
 void refuse_foreign(const std::string& file_name);

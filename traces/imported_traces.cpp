@@ -16,6 +16,7 @@
 #include "traces/kineto/foreign_trace.hpp"
 #include "traces/kineto/kineto_reader.hpp"
 #include "traces/kineto/split_ranks.hpp"
+#include "traces/nsys/nsys_reader.hpp"
 #include "traces/pytorch_et/trace_reader.hpp"
 
 namespace lockstep {
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 using kineto::RecordedTrace;
 
 bool may_be_trace(const fs::path& path) {
-  constexpr std::array kEndings{".json", ".json.gz", ".et", ".et.gz"};
+  constexpr std::array kEndings{".json", ".json.gz", ".et", ".et.gz", ".sqlite"};
   const std::string name = path.filename().string();
   return std::ranges::any_of(kEndings, [&](const char* ending) { return name.ends_with(ending); });
 }
@@ -122,6 +123,10 @@ class Import {
   void add_file(const std::string& file) {
     if (const std::string whose = foreign_file(file); !whose.empty()) {
       throw NoTrace{{file}, whose};
+    }
+    if (is_database(file)) {
+      std::ranges::move(nsys::read_nsys(file), std::back_inserter(profiles_));
+      return;
     }
     if (chakra::is_chakra(file)) {
       made_.chakra.push_back(chakra::summarise(file));

@@ -8,7 +8,12 @@
 #include <memory>
 
 #include "app/trace_conversion.hpp"
+#include "base/config_path.hpp"
 #include "base/error.hpp"
+#include "base/file.hpp"
+#include "import/imported.hpp"
+#include "import/launch_flags.hpp"
+#include "import/scenario_text.hpp"
 #include "scenario/outcome.hpp"
 #include "traces/imported_traces.hpp"
 #include "traces/pytorch_et/kineto_link.hpp"
@@ -87,10 +92,8 @@ void expect_one_job(const ImportedTraces& traces) {
   }
 }
 
-}  // namespace
-
-int import_command(const ImportOptions& options) {
-  const ImportedTraces traces = import_traces(options.traces);
+int list_traces(const ImportOptions& options, const std::vector<std::string>& files) {
+  const ImportedTraces traces = import_traces(files);
   if (!options.chakra.empty()) {
     expect_one_job(traces);
     if (!traces.damaged.empty()) {  // the others would be a smaller job
@@ -123,21 +126,71 @@ int import_command(const ImportOptions& options) {
   return traces.damaged.empty() ? 0 : kExitInput;
 }
 
+/// Writes the scenario that the files describe, or the flags that start it.
+void describe(const ImportOptions& options, const std::vector<std::string>& files) {
+  const ConfigPath configs = ConfigPath::standard();
+  const importing::Draft draft = importing::import_description(files, configs);
+  const std::string text = importing::text_of(draft);
+  if (!options.output.empty()) {
+    write_whole_file(options.output, text);
+    fmt::print(stderr, "{}scenario: {}\n", importing::remarks_text(draft), options.output);
+  }
+  if (!options.emit.empty()) {
+    const YamlDocument document = importing::document_of(draft);
+    fmt::print("{}", importing::launch_text(options.emit, document, configs));
+  } else if (options.output.empty()) {
+    fmt::print("{}", text);
+  }
+}
+
+}  // namespace
+
+int import_command(const ImportOptions& options) {
+  std::vector<std::string> descriptions, traces;
+  for (const std::string& file : options.files) {
+    (importing::is_description(file) ? descriptions : traces).push_back(file);
+  }
+  if (!descriptions.empty()) {
+    describe(options, descriptions);
+  } else if (!options.output.empty() || !options.emit.empty()) {
+    throw InputError{
+        {options.files.front()},
+        "no file describes a job or a machine, of which a scenario could be written: see `lockstep list "
+        "importers`; traces are simulated by `lockstep replay`"};
+  }
+  return traces.empty() ? kExitOk : list_traces(options, traces);
+}
+
 void add_import_command(CLI::App& app, std::function<int()>& action) {
   const auto options = std::make_shared<ImportOptions>();
-  CLI::App* command =
-      app.add_subcommand("import", "read traces: what they hold, what is odd, what is inferred");
+  CLI::App* command = app.add_subcommand(
+      "import",
+      "write a scenario from files that you have; or read traces: what they hold, what is inferred");
   command->footer(
       "examples:\n"
-      "  lockstep import traces/                        all traces of a folder\n"
-      "  lockstep import kineto.json.gz et.json.gz      a profile and the execution trace of the same step, "
+      "  lockstep import config.json -o mine.yaml             a model of Hugging Face as a scenario\n"
+      "  lockstep import train.sh topo.txt -o mine.yaml       Megatron-LM's arguments on the machine of "
+      "`nvidia-smi "
+      "topo -m`\n"
+      "  lockstep import meta-llama/Meta-Llama-3-70B          a model id, where the model ships\n"
+      "  lockstep import job.toml --emit megatron             flags of another framework\n"
+      "  lockstep import traces/                              what the traces of a folder hold\n"
+      "  lockstep import kineto.json.gz et.json.gz            a profile and the execution trace of the same "
+      "step, "
       "linked\n"
-      "  lockstep import kineto/ et/ --chakra out       both as Chakra traces, one of each rank");
+      "  lockstep import kineto/ et/ --chakra out             both as Chakra traces, one of each rank");
   command
-      ->add_option("TRACE", options->traces,
-                   "profiles of PyTorch (Kineto), its execution traces, Chakra traces, timelines of "
-                   "pipelines, or folders of them")
+      ->add_option(
+          "FILE", options->files,
+          "a model's config.json or its id, arguments of Megatron-LM, torchtitan's TOML, DeepSpeed's JSON, "
+          "YAML "
+          "of NeMo, Megatron-Bridge or Accelerate, a topology of nvidia-smi, NCCL, InfiniBand or SLURM; or "
+          "profiles of PyTorch (Kineto), its execution traces, Chakra traces, timelines of pipelines, or "
+          "folders of them")
       ->required();
+  command->add_option("-o,--output", options->output, "file for the scenario (default: stdout)");
+  command->add_option("--emit", options->emit,
+                      "flags that start the job: megatron, torchtitan, deepspeed, torchrun");
   command->add_option("--chakra", options->chakra,
                       "folder for Chakra traces of the profiles: every kernel on its stream, operators with "
                       "their arguments");

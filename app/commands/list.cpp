@@ -11,11 +11,13 @@
 
 #include "base/suggest.hpp"
 #include "base/yaml_document.hpp"
+#include "import/recognisers.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr const char* kScenarios = "scenarios";
+constexpr const char* kImporters = "importers";
 
 /// What a configuration is: its own name if that is another one, else where its figures come from.
 std::string title(const std::filesystem::path& file, const std::string& name) {
@@ -49,7 +51,11 @@ std::string line(const std::string& name, const std::string& title) {
 
 std::string section(const ConfigPath& configs, const std::string& kind) {
   std::string text = kind + ":\n";
-  if (kind == kScenarios) {
+  if (kind == kImporters) {
+    for (const importing::Recogniser& row : importing::recognisers()) {
+      text += line(std::string{row.name}, std::string{row.title});
+    }
+  } else if (kind == kScenarios) {
     for (const std::string& name : configs.scenarios()) {
       const auto file = configs.find_scenario(name);
       const std::string asked = question(file);
@@ -72,6 +78,7 @@ std::string list_text(const ConfigPath& configs, const std::string& kind) {
   std::vector<std::string> kinds = configs.kinds();
   kinds.insert(kinds.begin(), kScenarios);
   if (!kind.empty()) {
+    kinds.emplace_back(kImporters);  // of files that do not ship: named only when asked for
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
       throw InputError{{"list"}, "there is no kind '" + kind + "'" + did_you_mean(kind, kinds)};
     }
@@ -103,7 +110,7 @@ void add_list_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep list\n"
       "  lockstep list scenarios");
-  CLI::Option* kind = command->add_option("KIND", wanted->kind, "only these: scenarios, gpus, clusters, ...");
+  CLI::Option* kind = command->add_option("KIND", wanted->kind, "only these: scenarios, gpus, clusters, ..., importers");
   command->add_flag("--names", wanted->names, "names alone, one a line, for scripts")->needs(kind);
   command->callback([wanted, &action] {
     action = [wanted] {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include "app/plans/plan_file.hpp"
 #include "app/plans/plan_text.hpp"
 #include "app/report/page.hpp"
 #include "app/result_folder.hpp"
@@ -17,6 +18,7 @@
 #include "base/file.hpp"
 #include "base/forked_tasks.hpp"
 #include "base/parse_units.hpp"
+#include "import/launch_flags.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/opened_scenario.hpp"
 #include "scenario/outcome.hpp"
@@ -50,14 +52,13 @@ PlanSpace space_of(const PlanProblem& problem, const std::vector<std::string>& o
   return space;
 }
 
-/// The number of `plan_3.yaml`; 0: of another name.
-std::size_t number_of_plan(const std::string& name) {
-  constexpr std::string_view kBefore = "plan_", kBehind = ".yaml";
-  if (!name.starts_with(kBefore) || !name.ends_with(kBehind)) {
+/// The number of `plan_3.yaml` or `launch_3.sh`; 0: of another name.
+std::size_t number_of_plan(const std::string& name, std::string_view before, std::string_view behind) {
+  if (!name.starts_with(before) || !name.ends_with(behind)) {
     return 0;
   }
   const std::string digits =
-      name.substr(kBefore.size(), name.size() - std::min(name.size(), kBefore.size() + kBehind.size()));
+      name.substr(before.size(), name.size() - std::min(name.size(), before.size() + behind.size()));
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return error == std::errc{} && end == digits.data() + digits.size() ? number : 0;
@@ -65,7 +66,8 @@ std::size_t number_of_plan(const std::string& name) {
 
 /// Names of what `plan` writes into its folder.
 bool is_of_plan(const std::string& name) {
-  return number_of_plan(name) > 0 || name == "plans.json" || name == "plans.svg" || name == kReportPage;
+  return number_of_plan(name, "plan_", ".yaml") > 0 || number_of_plan(name, "launch_", ".sh") > 0 ||
+         name == "plans.json" || name == "plans.svg" || name == kReportPage;
 }
 
 std::string sentence_of(const PlanSearchResult& result, const FoundPlan& best) {
@@ -82,14 +84,26 @@ std::string sentence_of(const PlanSearchResult& result, const FoundPlan& best) {
               : std::string{});
 }
 
-void write_files(const PlanEvaluator& evaluator, const PlanSearchResult& result, std::size_t keep,
-                 const fs::path& folder) {
-  const std::vector<FoundPlan> best = best_plans(result, keep);
+/// The command that starts a plan's job. @param framework "": none is asked for
+std::string launch_of(const PlanEvaluator& evaluator, const FoundPlan& plan, const std::string& framework) {
+  return framework.empty()
+             ? ""
+             : importing::launch_text(framework, evaluator.document_of(plan.candidate), evaluator.configs());
+}
+
+void write_files(const PlanEvaluator& evaluator, const PlanSearchResult& result,
+                 const SearchPlansOptions& options, const fs::path& scenario, const fs::path& folder) {
+  const std::vector<FoundPlan> best = best_plans(result, options.keep);
   for (std::size_t i = 0; i < best.size(); ++i) {
-    write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1), evaluator.effective(best[i].candidate));
+    write_whole_file(folder / fmt::format("plan_{}.yaml", i + 1),
+                     plan_file_text(evaluator, best[i].candidate, scenario));
+    if (!options.emit.empty()) {
+      write_whole_file(folder / fmt::format("launch_{}.sh", i + 1),
+                       launch_of(evaluator, best[i], options.emit));
+    }
   }
   Page page{"plan", evaluator.scenario().name, sentence_of(result, best.front()),
-            plans_json(evaluator, result, keep)};
+            plans_json(evaluator, result, options.keep)};
   page.pictures.push_back({"step time and memory", plans_svg(evaluator, result)});
   write_whole_file(folder / "plans.json", page.data);
   write_whole_file(folder / "plans.svg", page.pictures.front().svg);
@@ -106,7 +120,7 @@ void write_json(const PlanEvaluator& evaluator, const PlanSearchResult& result,
 }
 
 int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const SearchPlansOptions& options,
-           ResultFolder& folder) {
+           const fs::path& scenario, ResultFolder& folder) {
   if (result.enumeration.candidates.empty()) {
     throw std::invalid_argument{nothing_to_search_text(evaluator, result)};
   }
@@ -125,13 +139,17 @@ int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const
     }
     throw OutOfMemoryError{no_plan_text(evaluator, result)};
   }
-  write_files(evaluator, result, options.keep, folder.staged());
+  write_files(evaluator, result, options, scenario, folder.staged());
   folder.commit();
   write_json(evaluator, result, options);
   if (options.json != "-") {
     fmt::print("{}", plans_text(evaluator, result, options.keep));
     for (const std::string& sentence : evaluator.straddling(best_plans(result, 1).front().candidate)) {
       fmt::print("of the best plan, {}\n", sentence);
+    }
+    if (!options.emit.empty()) {
+      fmt::print("\nthe best plan for {}\n{}", options.emit,
+                 launch_of(evaluator, best_plans(result, 1).front(), options.emit));
     }
   } else if (result.has_gaps()) {
     fmt::print(stderr, "{}\n", gaps_text(result));
@@ -150,6 +168,9 @@ int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const
 
 int search_plans_command(const SearchPlansOptions& options) {
   const Progress progress{options.quiet};
+  if (!options.emit.empty()) {
+    importing::expect_framework(options.emit);
+  }
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   PlanEvaluator evaluator{std::move(document), configs, options.gpus};
   const PlanSpace space = space_of(evaluator.problem(), options.only);
@@ -157,7 +178,7 @@ int search_plans_command(const SearchPlansOptions& options) {
   check_outputs({options.json});
   const PlanSearchOptions search{options.budget, options.jobs, options.keep};
   const PlanSearchResult result = search_plans(evaluator, space, search, progress);
-  return report(evaluator, result, options, folder);
+  return report(evaluator, result, options, path, folder);
 }
 
 namespace {
@@ -203,7 +224,8 @@ void add_plan_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep plan llama3_8b_fsdp -o plans\n"
       "  lockstep plan gpt3_175b_interleaved --budget 60s --only tensor=8 --only micro_batch=1,2\n"
-      "  lockstep plan my.yaml --gpus 8,16,32                 what more GPUs would buy");
+      "  lockstep plan my.yaml --gpus 8,16,32                 what more GPUs would buy\n"
+      "  lockstep plan my.yaml --emit megatron                the best plan as flags of Megatron-LM");
   command->add_option("SCENARIO", options.scenario, "a name of lockstep list, a scenario.yaml, or its folder")
       ->required();
   command->add_option("-o,--output", options.folder, "folder for the results (default: lockstep-out/NAME)");
@@ -221,6 +243,8 @@ void add_plan_command(CLI::App& app, std::function<int()>& action) {
       ->capture_default_str();
   command->add_option("-j,--jobs", given->jobs, "simulations at a time (default: cores)")
       ->check(CLI::Range(1, kMost));
+  command->add_option("--emit", options.emit,
+                      "launch flags of each plan: megatron, torchtitan, deepspeed, torchrun");
   command->add_option("--json", options.json, "the result as JSON; - for stdout instead of the text");
   command->add_flag("-q,--quiet", options.quiet, "nothing on stderr but errors");
   command->callback([given, &action] { action = [given] { return plan_command(*given); }; });

@@ -24,6 +24,7 @@ struct SearchPlansOptions {
   std::size_t keep = 5;
   std::size_t jobs = 1;
   std::string json;  ///< `-`: to stdout instead of the text
+  std::string emit;  ///< framework whose launch flags are written; empty: none
   bool quiet = false;
 };
 

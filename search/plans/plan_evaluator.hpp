@@ -54,6 +54,7 @@ class PlanEvaluator {
 
   [[nodiscard]] const PlanProblem& problem() const { return problem_; }
   [[nodiscard]] const ScenarioSpec& scenario() const { return scenario_; }
+  [[nodiscard]] const ConfigPath& configs() const { return configs_; }
 
   /// Builds what all plans share. Before the others below. @throws InputError as build()
   void prepare(const PlanCandidate& any);

@@ -3,22 +3,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <optional>
 
 #include "base/error.hpp"
-#include "traces/kineto/kineto_reader.hpp"
-#include "traces/kineto/split_ranks.hpp"
+#include "traces/recorded_file.hpp"
 #include "traces/replay/replay_job.hpp"
 
 namespace lockstep::replay {
 namespace {
 
 namespace fs = std::filesystem;
-using kineto::split_ranks;
 
 bool may_be_trace(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".json") || name.ends_with(".json.gz");
+  return name.ends_with(".json") || name.ends_with(".json.gz") || name.ends_with(".sqlite");
 }
 
 std::vector<std::string> files_of(const std::string& path) {
@@ -32,7 +29,7 @@ std::vector<std::string> files_of(const std::string& path) {
     }
   }
   if (files.empty()) {
-    throw InputError{{path}, "the folder holds no *.json or *.json.gz file"};
+    throw InputError{{path}, "the folder holds no *.json, *.json.gz or *.sqlite file"};
   }
   std::ranges::sort(files);
   return files;
@@ -45,15 +42,14 @@ std::vector<kineto::RecordedTrace> read_windows(const std::vector<std::string>& 
   for (const std::string& path : paths) {
     const std::size_t before = traces.size();
     for (const std::string& file : files_of(path)) {
-      std::optional<kineto::RecordedTrace> trace =
-          file == path ? kineto::read_kineto(file) : kineto::read_if_kineto(file);
-      if (trace) {
-        std::ranges::move(split_ranks(std::move(*trace)), std::back_inserter(traces));
-      }
+      std::ranges::move(file == path ? read_recorded(file) : read_if_recorded(file),
+                        std::back_inserter(traces));
     }
     if (traces.size() == before) {
-      throw InputError{{path},
-                       "none of the folder's *.json and *.json.gz files is a trace of PyTorch's profiler"};
+      throw InputError{
+          {path},
+          "none of the folder's *.json, *.json.gz and *.sqlite files is a trace of PyTorch's profiler or an "
+          "export of Nsight Systems"};
     }
   }
   return traces;

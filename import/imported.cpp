@@ -1,0 +1,89 @@
+#include "import/imported.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "import/model_ids.hpp"
+#include "import/recognisers.hpp"
+#include "import/scenario_text.hpp"
+#include "import/settle.hpp"
+
+namespace lockstep::importing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that people write, or a tool prints, is smaller; traces are not read to be recognised.
+constexpr std::uintmax_t kMostBytes = 16U << 20U;
+
+/// Files that hold a trace begin so, or are large.
+bool may_be_description(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostBytes) {
+    return false;
+  }
+  std::array<char, 4096> head{};
+  std::ifstream stream{path, std::ios::binary};
+  stream.read(head.data(), head.size());
+  const std::string_view begin{head.data(), static_cast<std::size_t>(stream.gcount())};
+  return begin.find('\0') == std::string_view::npos && !begin.starts_with("\x1f\x8b") &&
+         begin.find("\"traceEvents\"") == std::string_view::npos &&
+         begin.find("\"schemaVersion\"") == std::string_view::npos &&
+         begin.find("\"nodes\"") == std::string_view::npos &&
+         begin.find("\"workload_graph\"") == std::string_view::npos;
+}
+
+fs::path file_of(const std::string& argument) {
+  return fs::is_directory(argument) ? fs::path{argument} / "config.json" : fs::path{argument};
+}
+
+void read_id(const std::string& id, const ConfigPath& configs, Draft& draft) {
+  const auto model = shipped_model(id);
+  if (!model) {
+    throw InputError{{id},
+                     "no file of this name, and no model of this id is in configs/models" +
+                         did_you_mean(id.substr(id.rfind('/') + 1), configs.names("models")) +
+                         ": download its config.json and give that"};
+  }
+  draft.read.push_back(fmt::format("{}: a model id, configs/models/{}.yaml", id, *model));
+  draft.set("M.from", *model, {{id, 0, 0}, "model id"});
+}
+
+}  // namespace
+
+bool is_description(const std::string& argument) {
+  std::error_code error;
+  if (!fs::exists(argument, error)) {
+    return is_model_id(argument);
+  }
+  const fs::path path = file_of(argument);
+  if (!may_be_description(path)) {
+    return false;
+  }
+  return recogniser_of(read_source(path.string())) != nullptr;
+}
+
+Draft import_description(const std::vector<std::string>& arguments, const ConfigPath& configs) {
+  Draft draft;
+  for (const std::string& argument : arguments) {
+    if (!fs::exists(argument)) {
+      read_id(argument, configs, draft);
+      continue;
+    }
+    const SourceFile file = read_source(file_of(argument).string());
+    const Recogniser* recogniser = recogniser_of(file);
+    draft.read.push_back(fmt::format("{}: {}", fs::path{file.name}.filename().string(), recogniser->title));
+    recogniser->read(file, draft);
+  }
+  settle(draft, configs);
+  check(draft, configs);
+  return draft;
+}
+
+}  // namespace lockstep::importing
