@@ -1,4 +1,4 @@
-#include "synth/symbols.hpp"
+#include "synth/products.hpp"
 
 #include <gtest/gtest.h>
 
