@@ -2,7 +2,7 @@
 """Draws a timeline (ours, or a Kineto trace of PyTorch's profiler) as SVG or PNG, to look at it without a viewer.
 
 Usage: tools/render_timeline.py TIMELINE.json[.gz] OUT.svg|OUT.png [--from US] [--to US] [--ranks 0,3-5]
-                                [--width PIXELS] [--arrows MOST]
+                                [--width PIXELS] [--arrows MOST] [--beside OTHER.json[.gz]]
 
 One row per host thread and stream, slices stacked by nesting and coloured by name, arrows from launches to what
 they launched, times in microseconds from the first event. SVG needs nothing but Python; PNG also rsvg-convert
@@ -211,6 +211,25 @@ def draw(trace, options):
     return drawing.svg(top), top
 
 
+def draw_both(options):
+    """Two timelines side by side, of the same times."""
+    drawings = []
+    for path in (options.trace, options.beside):
+        svg, height = draw(read_trace(path), options)
+        # Names of files above; the heads of arrows are found by an id, which each drawing needs for itself.
+        head = f"head{len(drawings)}"
+        drawings.append((path, height, svg.replace('"head"', f'"{head}"').replace("#head", f"#{head}")))
+    height = max(drawing[1] for drawing in drawings) + TOP
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * options.width}" height="{height}" '
+             'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>']
+    for i, (path, _, svg) in enumerate(drawings):
+        left = i * options.width
+        name = html.escape(path.parent.name or path.name)
+        parts.append(f'<text x="{left + 4}" y="16" font-weight="bold">{name}</text>')
+        parts.append(svg.replace("<svg ", f'<svg x="{left}" y="{TOP}" ', 1))
+    return "\n".join(parts) + "</svg>\n", height
+
+
 def write_png(svg, height, options):
     with tempfile.TemporaryDirectory() as directory:
         source = pathlib.Path(directory) / "timeline.svg"
@@ -219,7 +238,7 @@ def write_png(svg, height, options):
             command = ["rsvg-convert", "-o", str(options.out), str(source)]
         elif shutil.which("chromium"):
             command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                       f"--user-data-dir={directory}/profile", f"--window-size={options.width},{height}",
+                       f"--user-data-dir={directory}/profile", f"--window-size={options.width * (2 if options.beside else 1)},{height}",
                        f"--screenshot={options.out.resolve()}", source.as_uri()]
         else:
             raise SystemExit("PNG needs rsvg-convert (Debian: librsvg2-bin) or chromium; SVG needs neither")
@@ -235,8 +254,9 @@ def main():
     parser.add_argument("--ranks", type=parse_ranks, help="e.g. 0,3-5; all when not given")
     parser.add_argument("--width", type=int, default=1800)
     parser.add_argument("--arrows", type=int, default=500, help="most flow arrows to draw; 0: none")
+    parser.add_argument("--beside", type=pathlib.Path, help="another timeline, drawn at its right")
     options = parser.parse_args()
-    svg, height = draw(read_trace(options.trace), options)
+    svg, height = draw_both(options) if options.beside else draw(read_trace(options.trace), options)
     if options.out.suffix == ".png":
         write_png(svg, height, options)
     else:

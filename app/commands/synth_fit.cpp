@@ -25,7 +25,7 @@ struct FitCommand {
   std::string model;
 };
 
-std::uint64_t written_tokens(const synth::JobModel& job) {
+std::uint64_t written_tokens_of_job(const synth::JobModel& job) {
   std::uint64_t count = 0;
   for (const synth::Template& tmpl : job.templates) count += written_tokens(tmpl.body);
   return count;
@@ -40,7 +40,7 @@ int fit_command(const FitCommand& command) {
     std::vector<std::string> symbols;
     for (const auto& [name, value] : job.symbols) symbols.push_back(fmt::format("{} {:.10g}", name, value));
     fmt::print("job of {} ranks, {} of them different: {} instructions, {} written down\n  {}\n",
-               job.ranks.size(), job.templates.size(), job.tokens, written_tokens(job),
+               job.ranks.size(), job.templates.size(), job.tokens, written_tokens_of_job(job),
                fmt::join(symbols, ", "));
     for (const std::string& pair : job.unclear) {
       fmt::print(
