@@ -17,7 +17,7 @@
 namespace lockstep::synth {
 namespace {
 
-Recording recording_of(int layers, std::int64_t hidden) {
+Recording layered_recording(int layers, std::int64_t hidden) {
   testing::LayeredSizes sizes;
   sizes.layers = layers;
   sizes.hidden = hidden;
@@ -36,7 +36,7 @@ std::set<std::pair<std::string, std::string>> pairs_of(const Recording& recordin
 }
 
 TEST(Baselines, DrawAsManyNodesAsTheJobHas) {
-  const std::vector<Recording> jobs{recording_of(6, 256)};
+  const std::vector<Recording> jobs{layered_recording(6, 256)};
   const std::size_t length = recorded_nodes(jobs.front()).size();
   EXPECT_EQ(recorded_nodes(bootstrap_of_nodes(jobs, 1)).size(), length);
   EXPECT_EQ(recorded_nodes(markov_chain(jobs, 1)).size(), length);
@@ -44,7 +44,7 @@ TEST(Baselines, DrawAsManyNodesAsTheJobHas) {
 
 // In the job a norm is always followed by a product; the chain knows that, the bootstrap does not.
 TEST(Baselines, TheChainKeepsWhatFollowsWhat) {
-  const std::vector<Recording> jobs{recording_of(6, 256)};
+  const std::vector<Recording> jobs{layered_recording(6, 256)};
   const auto recorded = pairs_of(jobs.front());
   const auto chained = pairs_of(markov_chain(jobs, 1));
   // One pair more is possible: the chain begins again where the job ends.
@@ -56,8 +56,8 @@ TEST(Baselines, TheChainKeepsWhatFollowsWhat) {
 // Fitted to small jobs, asked for a bigger one: the model's kernels grow, drawn nodes stay those of the
 // small.
 TEST(Baselines, AreBeatenWhenAKnobIsTurned) {
-  const std::vector<Recording> jobs{recording_of(6, 256), recording_of(12, 512)};
-  const Recording truth = recording_of(9, 1024);
+  const std::vector<Recording> jobs{layered_recording(6, 256), layered_recording(12, 512)};
+  const Recording truth = layered_recording(9, 1024);
   SampleOptions options;
   options.symbols = {{"layers", 9}, {"hidden", 1024}};
   Recording sampled;
