@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostIds = 1U << 24U;
-constexpr std::size_t kDeepest = 16;  // blocks within blocks
+constexpr std::size_t kDeepestBlocks = 16;  // blocks within blocks
 
 [[noreturn]] void complain(const std::string& what) {
   throw std::invalid_argument{what};
@@ -182,7 +182,7 @@ class BodyReader {
   explicit BodyReader(const Template& tmpl) : template_{tmpl} {}
 
   [[nodiscard]] std::vector<Item> items(const Json& body, std::size_t depth) const {
-    if (!body.is_array() || depth > kDeepest) complain("a body is a list of tokens and blocks");
+    if (!body.is_array() || depth > kDeepestBlocks) complain("a body is a list of tokens and blocks");
     std::vector<Item> made;
     for (const Json& entry : body) made.push_back(entry.is_array() ? token(entry) : block(entry, depth));
     return made;

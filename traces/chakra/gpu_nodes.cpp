@@ -17,9 +17,9 @@
 namespace lockstep::chakra {
 namespace {
 
-using Ids = std::set<std::uint64_t>;
+using NodeSet = std::set<std::uint64_t>;
 
-constexpr double kMicro = 1e6;
+constexpr double kMicroseconds = 1e6;
 
 /// Writes the GPU's nodes of one rank's Program.
 class GpuWriter {
@@ -54,9 +54,9 @@ class GpuWriter {
   };
   struct Stream {
     std::uint64_t last = 0;  // node; 0: none
-    Ids waits_for;
-    [[nodiscard]] Ids tail() const {
-      Ids ids = waits_for;
+    NodeSet waits_for;
+    [[nodiscard]] NodeSet tail() const {
+      NodeSet ids = waits_for;
       if (last != 0) ids.insert(last);
       return ids;
     }
@@ -73,7 +73,7 @@ class GpuWriter {
         events_[instruction.operand] = streams_[instruction.stream].tail();
         return;
       case Opcode::StreamWait:
-        return streams_[instruction.stream].waits_for.merge(Ids{events_[instruction.operand]});
+        return streams_[instruction.stream].waits_for.merge(NodeSet{events_[instruction.operand]});
       case Opcode::WaitEvent:
         return see(thread, events_[instruction.operand]);
       case Opcode::WaitStream:
@@ -85,7 +85,7 @@ class GpuWriter {
         return walk_.post(instruction.operand, thread.seen);
       case Opcode::Await:
         for (const auto& [stream, id] : walk_.await(number, instruction.operand)) {
-          see(thread, Ids{id});
+          see(thread, NodeSet{id});
         }
         return;
       default:
@@ -93,7 +93,7 @@ class GpuWriter {
     }
   }
 
-  void see(Thread& thread, const Ids& ids) const {
+  void see(Thread& thread, const NodeSet& ids) const {
     for (const std::uint64_t id : ids) {
       std::uint64_t& last = thread.seen[stream_of_[id - 1]];
       last = std::max(last, id);
@@ -102,7 +102,7 @@ class GpuWriter {
 
   WireWriter node(Thread& thread, std::uint8_t on, std::string_view name, NodeType type, double seconds) {
     Stream& stream = streams_[on];
-    Ids data = stream.tail();
+    NodeSet data = stream.tail();
     Seen& told = thread.told[on];
     for (const auto& [of, id] : thread.seen) {
       if (told[of] < id) data.insert(id);
@@ -113,7 +113,7 @@ class GpuWriter {
     const std::vector<std::uint64_t> list(data.begin(), data.end());
     message.packed(5, list);
     if (type == NodeType::Compute) {
-      message.number(7, static_cast<std::uint64_t>(std::max(1LL, std::llround(seconds * kMicro))));
+      message.number(7, static_cast<std::uint64_t>(std::max(1LL, std::llround(seconds * kMicroseconds))));
     }
     stream.last = last_id_;
     stream_of_.push_back(on);
@@ -155,7 +155,7 @@ class GpuWriter {
   CallAttributes calls_;
   std::vector<Thread> threads_;
   std::vector<Stream> streams_;
-  std::vector<Ids> events_;              // what their latest record waits for
+  std::vector<NodeSet> events_;          // what their latest record waits for
   ThreadWalk<Seen> walk_;                // a post hands over what its thread had seen
   std::vector<std::uint8_t> stream_of_;  // by node
   std::uint64_t last_id_ = 0;

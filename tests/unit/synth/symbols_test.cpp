@@ -1,8 +1,10 @@
-#include "synth/products.hpp"
+#include "synth/symbols.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "synth/products.hpp"
 
 namespace lockstep::synth {
 namespace {
