@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ops/call_hash.hpp"
+#include "synth/express_sizes.hpp"
 #include "synth/symbols.hpp"
 #include "synth/templates.hpp"
 

@@ -36,11 +36,4 @@ struct Sample {
 ///   members of a group that call otherwise)
 [[nodiscard]] Sample sample(const Model& model, const GpuSpec& gpu, const SampleOptions& options);
 
-/// Describes the first group of @p job whose members call different collectives; empty: there is none.
-[[nodiscard]] std::string conflict_of(const Job& job);
-
-/// Repeats @p job @p times times, as replicas of data parallelism. Groups that reduce gradients are joined,
-/// others are repeated.
-[[nodiscard]] Job replicated(const Job& job, std::uint32_t times);
-
 }  // namespace lockstep::synth

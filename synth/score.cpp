@@ -7,8 +7,8 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/compiled_program.hpp"
 #include "synth/class_names.hpp"
+#include "synth/recorded_nodes.hpp"
 #include "synth/tokens.hpp"
 
 namespace lockstep::synth {
@@ -92,7 +92,7 @@ class Counter {
   void add(std::uint32_t number, const RankAssignment& rank, double weight) {
     const Program& program = *recording_.job.programs[number];
     const bool is_first = recording_.job.ranks.front().program == number;
-    const std::vector<double> seconds = times(number);
+    const std::vector<double> seconds = kernel_seconds(recording_, number);
     std::vector<std::string> classes;
     for (const KernelCall& call : program.kernels) classes.push_back(class_of(call));
     for (const Token& token : tokens_of(program)) {
@@ -113,15 +113,6 @@ class Counter {
         if (is_first) facts_.sequence.push_back(std::hash<std::string>{}(to_string(call.kind)));
       }
     }
-  }
-
-  [[nodiscard]] std::vector<double> times(std::uint32_t number) const {
-    if (!recording_.seconds.empty()) return recording_.seconds[number];
-    std::vector<double> seconds;
-    for (const KernelTiming& timing : time_kernels(*recording_.job.programs[number], recording_.gpu)) {
-      seconds.push_back(timing.seconds);
-    }
-    return seconds;
   }
 
   void add_launch(const std::string& name, double seconds, double weight) {

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "ops/thread_walk.hpp"
+
 namespace lockstep::synth {
 namespace {
 
@@ -51,19 +53,15 @@ std::map<std::uint32_t, std::uint32_t> carried_numbers(const Program& program) {
 class Tokeniser {
  public:
   explicit Tokeniser(const Program& program)
-      : program_{program},
+      : walk_{program},
         carried_{carried_numbers(program)},
-        next_(program.threads.size(), 0),
         records_(program.streams.size(), 0),
         posts_(program.threads.size(), 0) {}
 
   std::vector<Token> tokens() && {
-    for (bool goes_on = true; goes_on;) {
-      goes_on = false;
-      for (std::size_t thread = 0; thread < next_.size(); ++thread) {
-        goes_on = run(static_cast<std::uint8_t>(thread)) || goes_on;
-      }
-    }
+    walk_.run([this](std::size_t thread, std::size_t /*number*/, const Instruction& instruction) {
+      tokens_.push_back(token(static_cast<std::uint8_t>(thread), instruction));
+    });
     return std::move(tokens_);
   }
 
@@ -76,20 +74,6 @@ class Tokeniser {
     std::uint8_t thread = 0;
     std::size_t place = 0;
   };
-
-  bool run(std::uint8_t thread) {
-    const auto& code = program_.threads[thread].instructions;
-    const std::size_t first = next_[thread];
-    for (std::size_t& next = next_[thread]; next < code.size(); ++next) {
-      const Instruction& instruction = code[next];
-      if (instruction.op == Opcode::Await &&
-          posted_[instruction.operand].size() <= awaited_[{thread, instruction.operand}]) {
-        break;
-      }
-      tokens_.push_back(token(thread, instruction));
-    }
-    return next_[thread] > first;
-  }
 
   Token token(std::uint8_t thread, const Instruction& instruction) {
     Token token{instruction.op,       thread,          instruction.stream,  0,
@@ -108,10 +92,10 @@ class Tokeniser {
         break;
       case Opcode::Post:
         token.operand = 0;
-        posted_[instruction.operand].push_back({thread, posts_[thread]++});
+        walk_.post(instruction.operand, {thread, posts_[thread]++});
         break;
       case Opcode::Await: {
-        const Post post = posted_[instruction.operand][awaited_[{thread, instruction.operand}]++];
+        const Post post = walk_.await(thread, instruction.operand);
         token.source = post.thread;
         std::tie(token.reference, token.operand) =
             of_posts_.encode({false, thread, post.thread}, posts_[post.thread], post.place);
@@ -137,14 +121,11 @@ class Tokeniser {
                            records_[token.source], record->second.place);
   }
 
-  const Program& program_;
+  ThreadWalk<Post> walk_;
   std::map<std::uint32_t, std::uint32_t> carried_;
-  std::vector<std::size_t> next_;                      // by thread: instruction
-  std::vector<std::size_t> records_;                   // by stream: how many
-  std::vector<std::size_t> posts_;                     // by thread: how many
-  std::map<std::uint32_t, Record> latest_;             // by event
-  std::map<std::uint32_t, std::vector<Post>> posted_;  // by flag
-  std::map<std::pair<std::uint8_t, std::uint32_t>, std::size_t> awaited_;
+  std::vector<std::size_t> records_;        // by stream: how many
+  std::vector<std::size_t> posts_;          // by thread: how many
+  std::map<std::uint32_t, Record> latest_;  // by event
   References of_records_, of_posts_;
   std::vector<Token> tokens_;
 };

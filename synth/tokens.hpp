@@ -36,7 +36,7 @@ struct Token {
   bool operator==(const Token&) const = default;
 };
 
-/// The tokens of @p program, in the order in which its trace is written (traces/chakra/program_nodes.hpp):
+/// The tokens of @p program, in the order in which its trace is written (ops/thread_walk.hpp):
 /// threads one at a time, until they await what has not been posted.
 [[nodiscard]] std::vector<Token> tokens_of(const Program& program);
 

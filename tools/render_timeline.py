@@ -238,7 +238,7 @@ def write_png(svg, height, options):
             command = ["rsvg-convert", "-o", str(options.out), str(source)]
         elif shutil.which("chromium"):
             command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                       f"--user-data-dir={directory}/profile", f"--window-size={options.width},{height}",
+                       f"--user-data-dir={directory}/profile", f"--window-size={options.width * (2 if options.beside else 1)},{height}",
                        f"--screenshot={options.out.resolve()}", source.as_uri()]
         else:
             raise SystemExit("PNG needs rsvg-convert (Debian: librsvg2-bin) or chromium; SVG needs neither")

@@ -10,16 +10,18 @@
 #include <vector>
 
 #include "ops/model_flops.hpp"
+#include "ops/thread_walk.hpp"
 #include "traces/chakra/call_attributes.hpp"
+#include "traces/chakra/record_writer.hpp"
 
 namespace lockstep::chakra {
 namespace {
 
-using Ids = std::set<std::uint64_t>;
+using NodeSet = std::set<std::uint64_t>;
 
-constexpr double kMicro = 1e6;
+constexpr double kMicroseconds = 1e6;
 
-/// Walks one rank's Program, its threads one at a time, until they await what has not been posted.
+/// Writes the GPU's nodes of one rank's Program.
 class GpuWriter {
  public:
   GpuWriter(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels)
@@ -30,16 +32,15 @@ class GpuWriter {
         threads_(program_.threads.size()),
         streams_(program_.streams.size()),
         events_(program_.events),
-        posts_(program_.flags) {}
+        walk_{program_} {}
 
   std::string write() && {
     WireWriter metadata;
     metadata.bytes(1, "0.0.4");
-    append(metadata);
-    for (bool goes_on = true; goes_on;) {
-      goes_on = false;
-      for (Thread& thread : threads_) goes_on = run(thread) || goes_on;
-    }
+    append_record(metadata, text_);
+    walk_.run([this](std::size_t thread, std::size_t /*number*/, const Instruction& instruction) {
+      take(thread, instruction);
+    });
     return std::move(text_);
   }
 
@@ -48,36 +49,21 @@ class GpuWriter {
   using Seen = std::map<std::uint8_t, std::uint64_t>;
 
   struct Thread {
-    std::size_t next = 0;
-    Seen seen;  // what its later launches follow
-    std::map<std::uint32_t, std::size_t> awaited;
+    Seen seen;                          // what its later launches follow
     std::map<std::uint8_t, Seen> told;  // by stream: of that, what its last node follows already
   };
   struct Stream {
     std::uint64_t last = 0;  // node; 0: none
-    Ids waits_for;
-    [[nodiscard]] Ids tail() const {
-      Ids ids = waits_for;
+    NodeSet waits_for;
+    [[nodiscard]] NodeSet tail() const {
+      NodeSet ids = waits_for;
       if (last != 0) ids.insert(last);
       return ids;
     }
   };
 
-  bool run(Thread& thread) {
-    const auto& code = program_.threads[static_cast<std::size_t>(&thread - threads_.data())].instructions;
-    const std::size_t first = thread.next;
-    for (; thread.next < code.size(); ++thread.next) {
-      const Instruction& instruction = code[thread.next];
-      if (instruction.op == Opcode::Await &&
-          posts_[instruction.operand].size() <= thread.awaited[instruction.operand]) {
-        break;
-      }
-      take(thread, instruction);
-    }
-    return thread.next > first;
-  }
-
-  void take(Thread& thread, const Instruction& instruction) {
+  void take(std::size_t number, const Instruction& instruction) {
+    Thread& thread = threads_[number];
     switch (instruction.op) {
       case Opcode::Launch:
         return kernel(thread, instruction);
@@ -87,7 +73,7 @@ class GpuWriter {
         events_[instruction.operand] = streams_[instruction.stream].tail();
         return;
       case Opcode::StreamWait:
-        return streams_[instruction.stream].waits_for.merge(Ids{events_[instruction.operand]});
+        return streams_[instruction.stream].waits_for.merge(NodeSet{events_[instruction.operand]});
       case Opcode::WaitEvent:
         return see(thread, events_[instruction.operand]);
       case Opcode::WaitStream:
@@ -96,10 +82,10 @@ class GpuWriter {
         for (const Stream& stream : streams_) see(thread, stream.tail());
         return;
       case Opcode::Post:
-        return posts_[instruction.operand].push_back(thread.seen);
+        return walk_.post(instruction.operand, thread.seen);
       case Opcode::Await:
-        for (const auto& [stream, id] : posts_[instruction.operand][thread.awaited[instruction.operand]++]) {
-          see(thread, Ids{id});
+        for (const auto& [stream, id] : walk_.await(number, instruction.operand)) {
+          see(thread, NodeSet{id});
         }
         return;
       default:
@@ -107,7 +93,7 @@ class GpuWriter {
     }
   }
 
-  void see(Thread& thread, const Ids& ids) const {
+  void see(Thread& thread, const NodeSet& ids) const {
     for (const std::uint64_t id : ids) {
       std::uint64_t& last = thread.seen[stream_of_[id - 1]];
       last = std::max(last, id);
@@ -116,7 +102,7 @@ class GpuWriter {
 
   WireWriter node(Thread& thread, std::uint8_t on, std::string_view name, NodeType type, double seconds) {
     Stream& stream = streams_[on];
-    Ids data = stream.tail();
+    NodeSet data = stream.tail();
     Seen& told = thread.told[on];
     for (const auto& [of, id] : thread.seen) {
       if (told[of] < id) data.insert(id);
@@ -127,7 +113,7 @@ class GpuWriter {
     const std::vector<std::uint64_t> list(data.begin(), data.end());
     message.packed(5, list);
     if (type == NodeType::Compute) {
-      message.number(7, static_cast<std::uint64_t>(std::max(1LL, std::llround(seconds * kMicro))));
+      message.number(7, static_cast<std::uint64_t>(std::max(1LL, std::llround(seconds * kMicroseconds))));
     }
     stream.last = last_id_;
     stream_of_.push_back(on);
@@ -149,7 +135,7 @@ class GpuWriter {
     if (const auto* copy = std::get_if<Memcpy>(&call.work)) {
       attributes.uint64("tensor_size", static_cast<std::uint64_t>(std::llround(copy->size.in_base_units())));
     }
-    append(message);
+    append_record(message, text_);
   }
 
   void communication(Thread& thread, const Instruction& instruction) {
@@ -160,14 +146,7 @@ class GpuWriter {
     AttributeWriter attributes{message, 10};
     attributes.text("pg_name", fmt::format("{}", assignment_.groups[call.group] + 1));
     calls_.write(attributes, call);
-    append(message);
-  }
-
-  void append(const WireWriter& message) {
-    WireWriter length;
-    length.varint(message.text().size());
-    text_ += length.text();
-    text_ += message.text();
+    append_record(message, text_);
   }
 
   const RankAssignment& assignment_;
@@ -176,9 +155,9 @@ class GpuWriter {
   CallAttributes calls_;
   std::vector<Thread> threads_;
   std::vector<Stream> streams_;
-  std::vector<Ids> events_;               // what their latest record waits for
-  std::vector<std::vector<Seen>> posts_;  // by flag: what the posting thread had seen
-  std::vector<std::uint8_t> stream_of_;   // by node
+  std::vector<NodeSet> events_;          // what their latest record waits for
+  ThreadWalk<Seen> walk_;                // a post hands over what its thread had seen
+  std::vector<std::uint8_t> stream_of_;  // by node
   std::uint64_t last_id_ = 0;
   std::string text_;
 };

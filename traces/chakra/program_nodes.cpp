@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <stdexcept>
 
 #include "ops/data_type_name.hpp"
+#include "ops/thread_walk.hpp"
 #include "traces/chakra/call_attributes.hpp"
 #include "traces/chakra/node_record.hpp"
 #include "traces/chakra/note_attributes.hpp"
 #include "traces/chakra/program_trace.hpp"
+#include "traces/chakra/record_writer.hpp"
 #include "traces/chakra/wire_writer.hpp"
 
 namespace lockstep::chakra {
@@ -47,25 +48,20 @@ class RankWriter {
         threads_(program_.threads.size()),
         streams_(program_.streams.size()),
         events_(program_.events),
-        posts_(program_.flags) {}
+        walk_{program_} {}
 
   std::string write(bool has_launches) && {
     metadata(has_launches);
-    for (bool goes_on = true; goes_on;) {
-      goes_on = false;
-      for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-        goes_on = run(thread) || goes_on;
-      }
-    }
+    walk_.run([this](std::size_t thread, std::size_t number, const Instruction& instruction) {
+      host_node({assignment_.program, thread, number}, instruction);
+    });
     return std::move(text_);
   }
 
  private:
   struct Thread {
-    std::size_t next = 0;
-    std::uint64_t last = 0;                        // node; 0: none
-    Ids ranges;                                    // open ones, the innermost last
-    std::map<std::uint32_t, std::size_t> awaited;  // by flag: how often
+    std::uint64_t last = 0;  // node; 0: none
+    Ids ranges;              // open ones, the innermost last
   };
   struct Stream {
     std::uint64_t last = 0;
@@ -78,22 +74,6 @@ class RankWriter {
       return ids;
     }
   };
-
-  /// Instructions until the thread ends or awaits what has not been posted. @return whether there were any
-  bool run(std::size_t number) {
-    Thread& thread = threads_[number];
-    const auto& code = program_.threads[number].instructions;
-    const std::size_t first = thread.next;
-    for (; thread.next < code.size(); ++thread.next) {
-      const Instruction& instruction = code[thread.next];
-      if (instruction.op == Opcode::Await &&
-          posts_[instruction.operand].size() <= thread.awaited[instruction.operand]) {
-        break;
-      }
-      host_node(number, instruction);
-    }
-    return thread.next > first;
-  }
 
   void metadata(bool has_launches) {
     WireWriter message;
@@ -119,14 +99,7 @@ class RankWriter {
     attributes.uint64("events", program_.events);
     attributes.uint64("flags", program_.flags);
     attributes.uint64s("carried_events", Ids{program_.carried_events.begin(), program_.carried_events.end()});
-    append(message);
-  }
-
-  void append(const WireWriter& message) {
-    WireWriter length;
-    length.varint(message.text().size());
-    text_ += length.text();
-    text_ += message.text();
+    append_record(message, text_);
   }
 
   /// Begins a node; its attributes follow.
@@ -153,7 +126,7 @@ class RankWriter {
   }
 
   /// Nodes that a host node waits for, beside the one before it.
-  Ids awaited_by(Thread& thread, const Instruction& instruction) {
+  Ids awaited_by(std::size_t thread, const Instruction& instruction) {
     switch (instruction.op) {
       case Opcode::WaitEvent:
         return events_[instruction.operand];
@@ -168,19 +141,20 @@ class RankWriter {
         return all;
       }
       case Opcode::Await:
-        return {posts_[instruction.operand][thread.awaited[instruction.operand]++]};
+        return {walk_.await(thread, instruction.operand)};
       default:
         return {};
     }
   }
 
-  void host_node(std::size_t number, const Instruction& instruction) {
+  void host_node(const NodePlace& place, const Instruction& instruction) {
+    const std::size_t number = place.thread;
     Thread& thread = threads_[number];
     const bool is_lag = instruction.op == Opcode::StartLag;  // of the GPU: no time of the host
     const double seconds =
         is_lag ? 0 : static_cast<double>(instruction.lead) + static_cast<double>(instruction.cost);
     const std::string name = name_of(instruction);
-    NodeDraft draft{name, NodeType::Compute, {}, awaited_by(thread, instruction), seconds};
+    NodeDraft draft{name, NodeType::Compute, {}, awaited_by(number, instruction), seconds};
     if (thread.last != 0) {
       draft.data.push_back(thread.last);
     }
@@ -188,7 +162,7 @@ class RankWriter {
       draft.control.push_back(thread.ranges.back());
     }
     WireWriter message = node(std::move(draft));
-    here_ = {assignment_.program, number, thread.next};
+    here_ = place;
     const std::optional<OperatorNote> note =
         instruction.op == Opcode::RangeBegin && notes_.of_range ? notes_.of_range(here_) : std::nullopt;
     if (note) {
@@ -203,7 +177,7 @@ class RankWriter {
     if (note) {
       write_attributes(*note, attributes);
     }
-    append(message);
+    append_record(message, text_);
     thread.last = last_id_;
     take_effect(thread, instruction);
   }
@@ -256,7 +230,7 @@ class RankWriter {
         return;
       }
       case Opcode::Post:
-        return posts_[instruction.operand].push_back(last_id_);
+        return walk_.post(instruction.operand, last_id_);
       default:
         return;
     }
@@ -304,7 +278,7 @@ class RankWriter {
       attributes.boolean("pinned", copy->pinned);
       attributes.real("bytes", copy->size.in_base_units());
     }
-    append(message);
+    append_record(message, text_);
   }
 
   void communication_node(const Instruction& instruction) {
@@ -329,7 +303,7 @@ class RankWriter {
     if (call.recorded) {
       attributes.real("recorded_seconds", call.recorded->in_base_units());
     }
-    append(message);
+    append_record(message, text_);
   }
 
   const Job& job_;
@@ -341,8 +315,8 @@ class RankWriter {
   NodePlace here_;  // of the host node that was written last
   std::vector<Thread> threads_;
   std::vector<Stream> streams_;
-  std::vector<Ids> events_;  // what their latest record waits for
-  std::vector<Ids> posts_;   // by flag, in order
+  std::vector<Ids> events_;         // what their latest record waits for
+  ThreadWalk<std::uint64_t> walk_;  // a post hands over its node
   std::uint64_t last_id_ = 0;
   std::string text_;
 };

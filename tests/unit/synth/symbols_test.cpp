@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "synth/products.hpp"
+
 namespace lockstep::synth {
 namespace {
 

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/random.hpp"
+#include "synth/buckets.hpp"
+#include "synth/model.hpp"
+#include "synth/sample.hpp"
+
+namespace lockstep::synth {
+
+/// Factors on sizes that grow with the parameters.
+struct Growth {
+  double kernels = 1, calls = 1;  ///< outside of the layers
+  double layer = 1;               ///< within one
+};
+
+/// Growth of a template's sizes from the symbols of its job to @p symbols. All gradients are reduced:
+/// collectives outside of layers reduce what layers leave.
+[[nodiscard]] Growth growth_of(const JobModel& job, const Template& tmpl, const Symbols& symbols);
+
+/// Whether draws of the same template differ.
+[[nodiscard]] bool varies(const Template& tmpl, const Model& model);
+
+/// Writes Programs of a template.
+class ProgramSampler {
+ public:
+  ProgramSampler(const Model& model, const JobModel& job, const Template& tmpl, const SampleOptions& options);
+
+  /// Evaluates the sizes of all entries. @param gpu that shapes are timed for
+  void use(const Symbols& symbols, const Growth& growth, const GpuSpec& gpu);
+
+  /// Draws one. @param variant of those ranks that do the same @param repairs counts waits left out
+  [[nodiscard]] Program program(std::uint32_t variant, std::uint64_t& repairs);
+
+ private:
+  void add_kernel(const KernelEntry& entry, double parameters, const GpuSpec& gpu);
+  [[nodiscard]] KernelWork work_of(const KernelEntry& entry, double parameters) const;
+  [[nodiscard]] DataType type_of(const KernelEntry& entry) const;
+  [[nodiscard]] CollectiveCall call_of(const CallEntry& entry, double parameters) const;
+  [[nodiscard]] double spread_of(const KernelEntry& entry) const;
+  void expand_with_buckets(std::uint32_t number, Program& made);
+  void append(const DrawnBucket& bucket, Program& made);
+  void expand(std::span<const Item> items, bool in_layer, Program& made);
+  [[nodiscard]] Token drawn(const Item& item, bool in_layer, Program& made);
+
+  const Model& model_;
+  const JobModel& job_;
+  const Template& template_;
+  const SampleOptions& options_;
+  Random random_;
+  std::uint64_t place_ = 0;
+  Symbols symbols_;
+  Growth growth_;
+  Program program_;
+  std::vector<double> seconds_;  // by kernel
+  std::vector<Token> tokens_;
+};
+
+}  // namespace lockstep::synth
