@@ -9,6 +9,7 @@
 // version.h does not include what it needs, so the order matters.
 // clang-format off
 #include <simgrid/s4u.hpp>
+#include <simgrid/instr.h>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>

@@ -29,6 +29,7 @@
 #include "scenario/sensitivity.hpp"
 #include "scenario/straddling_groups.hpp"
 #include "scenario/trust.hpp"
+#include "sim/tracing.hpp"
 #include "traces/chrome_trace.hpp"
 
 namespace lockstep {
@@ -110,6 +111,22 @@ std::vector<std::uint32_t> asked_timeline_ranks(const RunOptions& options, const
     throw std::invalid_argument{
         fmt::format("--timeline-ranks {}: {}", options.timeline_ranks, problem.what())};
   }
+}
+
+/// Checks the settings of SimGrid's tracing. @return the file that it writes; empty: nothing is traced
+std::string traced_file_of(const RunOptions& options) {
+  for (const std::string& setting : options.tracing) {
+    try {
+      check_tracing_setting(setting);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument{fmt::format("--cfg {}: {}", setting, problem.what())};
+    }
+  }
+  if (!options.tracing.empty() && !asks_for_tracing(options.tracing)) {
+    throw std::invalid_argument{
+        fmt::format("--cfg {}: nothing is traced without --cfg tracing:yes", options.tracing.front())};
+  }
+  return options.tracing.empty() ? "" : traced_file(options.tracing);
 }
 
 /// Writes the places of a DLRM's tables, in the form that `parallelism.embedding.plan` takes.
@@ -215,7 +232,7 @@ int run_command(const RunOptions& options) {
   check_memory(resolved);
   // Before there are threads, and a clock of SimGrid's.
   const std::vector<ImprovedStep> improved = more_of_each_resource(options, resolved, progress);
-  check_outputs({options.json});
+  check_outputs({options.json, traced_file_of(options)});
   std::optional<ResultFolder> results;
   if (options.json != "-" || !options.folder.empty()) {
     results.emplace(result_folder(options.folder, path), is_of_run);
@@ -245,7 +262,7 @@ int run_command(const RunOptions& options) {
     spdlog::warn(sentence);
   }
   progress.say("planning");
-  const SimulationResult result = predict(resolved, open_timeline);
+  const SimulationResult result = predict(resolved, open_timeline, std::nullopt, options.tracing);
   const Sensitivity gains = gains_over(result.mean_step(), improved);
   const std::string metrics = metrics_json(resolved, result, gains);
   if (results) {
@@ -288,6 +305,10 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");
   command->add_flag("--sensitivity", options->sensitivity,
                     "also tell what 10 % more of each resource would buy");
+  command
+      ->add_option("--cfg", options->tracing,
+                   "KEY:VALUE: a setting of SimGrid's tracing, e.g. tracing:yes (docs/simgrid.md)")
+      ->allow_extra_args(false);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->add_flag("-v,--verbose", options->verbose, "say what was chosen and assumed");
   command->callback([options, assignments, &action] {

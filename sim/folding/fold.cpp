@@ -54,13 +54,6 @@ RankKinds rank_kinds(const Job& job, const ExecutorSpec& spec) {
   return kinds;
 }
 
-bool has_uneven_calls(const Job& job) {
-  return std::ranges::any_of(job.programs, [](const auto& program) {
-    return std::ranges::any_of(program->collectives,
-                               [](const CollectiveCall& call) { return !call.send_bytes.empty(); });
-  });
-}
-
 bool shares_gpus(const Job& job) {
   std::set<VertexId> gpus;
   return std::ranges::any_of(job.ranks,
@@ -94,6 +87,13 @@ std::string_view objection(const Job& job, const ExecutorSpec& spec, const Simul
 }
 
 }  // namespace
+
+bool has_uneven_calls(const Job& job) {
+  return std::ranges::any_of(job.programs, [](const auto& program) {
+    return std::ranges::any_of(program->collectives,
+                               [](const CollectiveCall& call) { return !call.send_bytes.empty(); });
+  });
+}
 
 std::unique_ptr<const Folding> fold(const Job& job, const ExecutorSpec& spec,
                                     const SimulationOptions& options) {
