@@ -6,11 +6,13 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/suggest.hpp"
 #include "scenario/overrides.hpp"
+#include "sim/log.hpp"
 
 namespace lockstep {
 namespace {
@@ -88,6 +90,27 @@ std::string explained(const CLI::App& app, const CLI::ParseError& problem) {
                      fmt::join(commands_of(app), ", "));
 }
 
+/// `--log` of a command and of the commands within it.
+void add_log_option(CLI::App& command) {
+  const auto set_all = [](const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) {
+      try {
+        set_log_level(setting);
+      } catch (const std::invalid_argument& problem) {
+        throw CLI::ValidationError{"--log " + setting, problem.what()};
+      }
+    }
+  };
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--log", set_all,
+          "COMPONENT=LEVEL or LEVEL: what is told on stderr, e.g. sim=debug (docs/logging.md)")
+      ->allow_extra_args(false);
+  for (CLI::App* within : command.get_subcommands({})) {
+    add_log_option(*within);
+  }
+}
+
 }  // namespace
 
 void show_examples_first(CLI::App& app) {
@@ -95,6 +118,9 @@ void show_examples_first(CLI::App& app) {
 }
 
 int parse_command_line(CLI::App& app, int count, const char* const* arguments) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    add_log_option(*command);
+  }
   try {
     app.parse(count, arguments);
     return kOk;

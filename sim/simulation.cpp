@@ -1,7 +1,5 @@
 #include "sim/simulation.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -14,6 +12,7 @@
 #include "sim/executor.hpp"
 #include "sim/folding/fold.hpp"
 #include "sim/known_kernels.hpp"
+#include "sim/log.hpp"
 #include "sim/network/alone.hpp"
 #include "sim/network/flows.hpp"
 #include "sim/network/shared.hpp"
@@ -240,16 +239,19 @@ std::unique_ptr<Machine> Simulation::make_machine(const Executor& executor) cons
     return nullptr;
   }
   const Fabric& fabric = *input_.fabric;  // flows take routes of their own
-  return std::make_unique<Machine>(
+  auto machine = std::make_unique<Machine>(
       fabric, options_.network == NetworkMode::Flows ? every_part(fabric) : parts_in_use(executor),
       options_.tracing);
+  log_of(LogComponent::Sim)
+      .debug("SimGrid platform of {} hosts and {} links; the machine has {} GPUs and {} links",
+             machine->host_count(), machine->link_count(), fabric.gpus().size(), fabric.links().size());
+  return machine;
 }
 
 void Simulation::connect(Network& network, Executor& executor, const Machine& machine) const {
   if (auto* flows = dynamic_cast<FlowsNetwork*>(&network)) {
-    flows->connect(machine, [&executor](TransferId transfer, double date) {
-      executor.transfer_ended(transfer, date);
-    });
+    flows->connect(
+        machine, [&executor](TransferId transfer, double date) { executor.transfer_ended(transfer, date); });
   }
   auto* shared = dynamic_cast<SharedNetwork*>(&network);
   if (shared != nullptr && asks_for_tracing(options_.tracing)) {
@@ -267,9 +269,10 @@ SimulationResult Simulation::run_once(TimelineSink* timeline) {
   if (machine != nullptr) {
     connect(*network, executor, *machine);
   }
-  spdlog::debug("{} ranks of {} programs on {} GPU models; {} steps of {} instructions",
-                input_.job->ranks.size(), input_.job->programs.size(), input_.gpu_models.size(),
-                input_.job->steps, instructions_per_step(*input_.job));
+  log_of(LogComponent::Sim)
+      .debug("{} ranks of {} programs on {} GPU models; {} steps of {} instructions",
+             input_.job->ranks.size(), input_.job->programs.size(), input_.gpu_models.size(),
+             input_.job->steps, instructions_per_step(*input_.job));
   const auto began = std::chrono::steady_clock::now();
   drive(executor, options_.engine, machine);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -29,6 +28,7 @@
 #include "scenario/sensitivity.hpp"
 #include "scenario/straddling_groups.hpp"
 #include "scenario/trust.hpp"
+#include "sim/log.hpp"
 #include "sim/tracing.hpp"
 #include "traces/chrome_trace.hpp"
 
@@ -44,7 +44,8 @@ void warn_of_traces(const ResolvedScenario& resolved) {
     }
   }
   if (!odd.empty()) {
-    spdlog::warn("odd about the traces: {}; `lockstep import FILE` explains", fmt::join(odd, ", "));
+    log_of(LogComponent::App)
+        .warn("odd about the traces: {}; `lockstep import FILE` explains", fmt::join(odd, ", "));
   }
 }
 
@@ -53,17 +54,20 @@ void warn_of_guesses(const ResolvedScenario& resolved) {
   constexpr double kWorthALine = 0.02;
   const OutOfRange out_of_range = kernels_out_of_range(resolved);
   if (out_of_range.share > kWorthALine) {
-    spdlog::warn(
-        "{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
-        100 * out_of_range.share, fmt::join(out_of_range.kernels, ", "));
+    log_of(LogComponent::App)
+        .warn("{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
+              100 * out_of_range.share, fmt::join(out_of_range.kernels, ", "));
   }
   if (out_of_range.fell_back > kWorthALine) {
-    spdlog::warn(
-        "{:.0f} % of the kernel time is outside what the GPU's networks were trained on; formulas answered, "
-        "with a wider band: {}",
-        100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
+    log_of(LogComponent::App)
+        .warn(
+            "{:.0f} % of the kernel time is outside what the GPU's networks were trained on; formulas "
+            "answered, "
+            "with a wider band: {}",
+            100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
   }
-  spdlog::info("collectives as measured on '{}', host as '{}'", resolved.profile.name, resolved.host.name);
+  log_of(LogComponent::App)
+      .info("collectives as measured on '{}', host as '{}'", resolved.profile.name, resolved.host.name);
 }
 
 /// A sample has no lookup more often than it has lookups.
@@ -78,11 +82,13 @@ void warn_of_indices(const ResolvedScenario& resolved) {
   };
   const auto odd = std::ranges::find_if(tables, is_odd);
   if (odd != tables.end()) {
-    spdlog::warn(
-        "table {} ({} such): each index repeats index_duplication {:g} times within its sample, which has "
-        "pooling_factor {:g} lookups: at most {:g} times where all samples have as many",
-        odd - tables.begin(), std::ranges::count_if(tables, is_odd), odd->index_duplication,
-        odd->pooling_factor, std::max(1.0, odd->pooling_factor));
+    log_of(LogComponent::App)
+        .warn(
+            "table {} ({} such): each index repeats index_duplication {:g} times within its sample, which "
+            "has "
+            "pooling_factor {:g} lookups: at most {:g} times where all samples have as many",
+            odd - tables.begin(), std::ranges::count_if(tables, is_odd), odd->index_duplication,
+            odd->pooling_factor, std::max(1.0, odd->pooling_factor));
   }
 }
 
@@ -90,11 +96,14 @@ void warn_of_indices(const ResolvedScenario& resolved) {
 void warn_of_full_memory(const ResolvedScenario& resolved) {
   const auto fullest = fullest_rank(resolved);
   if (fullest && fullest->is_tight()) {
-    spdlog::warn(
-        "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits for "
-        "the "
-        "device and gives free segments back (retries of cudaMalloc), which may make steps longer than this",
-        fullest->rank, 100 * fullest->share());
+    log_of(LogComponent::App)
+        .warn(
+            "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits "
+            "for "
+            "the "
+            "device and gives free segments back (retries of cudaMalloc), which may make steps longer than "
+            "this",
+            fullest->rank, 100 * fullest->share());
   }
 }
 
@@ -222,9 +231,9 @@ bool is_of_run(const std::string& name) {
 }
 
 int run_command(const RunOptions& options) {
-  spdlog::set_level(options.quiet     ? spdlog::level::err
-                    : options.verbose ? spdlog::level::debug
-                                      : spdlog::level::warn);
+  set_usual_log_level(options.quiet     ? spdlog::level::err
+                      : options.verbose ? spdlog::level::debug
+                                        : spdlog::level::warn);
   const Progress progress{options.quiet};
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
@@ -259,7 +268,7 @@ int run_command(const RunOptions& options) {
   warn_of_indices(resolved);
   warn_of_full_memory(resolved);
   for (const std::string& sentence : straddling_groups(resolved)) {
-    spdlog::warn(sentence);
+    log_of(LogComponent::App).warn(sentence);
   }
   progress.say("planning");
   const SimulationResult result = predict(resolved, open_timeline, std::nullopt, options.tracing);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "sim/log.hpp"
 #include "traces/kineto/kineto_reader.hpp"
 #include "traces/kineto/split_ranks.hpp"
 #include "traces/replay/replay_job.hpp"
@@ -48,6 +49,8 @@ std::vector<kineto::RecordedTrace> read_windows(const std::vector<std::string>& 
       std::optional<kineto::RecordedTrace> trace =
           file == path ? kineto::read_kineto(file) : kineto::read_if_kineto(file);
       if (trace) {
+        log_of(LogComponent::Traces)
+            .debug("{}: {} events, {} pieces of GPU work", file, trace->events, trace->work.size());
         std::ranges::move(split_ranks(std::move(*trace)), std::back_inserter(traces));
       }
     }
