@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// The version, the same as in CHANGELOG.md and CMakeLists.txt.
-inline constexpr const char* kVersion = "lockstep 0.1.0";
+/// The program's name and its version, e.g. "lockstep 0.5.0"; the version is that of CMakeLists.txt.
+extern const char* const kVersion;
 
 }  // namespace lockstep

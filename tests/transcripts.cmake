@@ -15,7 +15,10 @@ foreach(scenario ${scenarios})
   set_tests_properties(golden.${name} PROPERTIES LABELS golden)
 endforeach()
 
-file(GLOB expectations CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/inputs/*.expected)
+add_test(NAME golden.reference COMMAND python3 -B ${PROJECT_SOURCE_DIR}/tools/reference.py --lockstep $<TARGET_FILE:lockstep>)
+set_tests_properties(golden.reference PROPERTIES LABELS golden)
+
+file(GLOB expectations CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/inputs/*/*.expected)
 foreach(expectation ${expectations})
   cmake_path(GET expectation STEM name)
   add_test(NAME inputs.${name} COMMAND ${transcript} input ${expectation})
@@ -23,24 +26,24 @@ foreach(expectation ${expectations})
 endforeach()
 
 # What the user sees of kernels that networks were not trained on.
-add_test(NAME inputs.beyond_networks COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/beyond_networks.yaml
+add_test(NAME inputs.beyond_networks COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/steps/beyond_networks.yaml
          -o ${PROJECT_BINARY_DIR}/beyond_networks)
 set_tests_properties(inputs.beyond_networks PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "[0-9] % of the kernel time is outside what the GPU's networks were trained on. formulas answered, with a wider band: gemv, sgemm")
 
-add_test(NAME inputs.full_memory COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/full_memory.yaml
+add_test(NAME inputs.full_memory COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/cluster/full_memory.yaml
          --no-timeline -o ${PROJECT_BINARY_DIR}/full_memory)
 set_tests_properties(inputs.full_memory PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "rank 0 needs 99.9 % of its GPU's memory: where PyTorch's allocator finds no room")
 
 add_test(NAME inputs.indices_repeat_beyond_their_sample COMMAND lockstep run
-         ${CMAKE_CURRENT_LIST_DIR}/inputs/indices_repeat_beyond_their_sample.yaml --no-timeline
+         ${CMAKE_CURRENT_LIST_DIR}/inputs/dlrm/indices_repeat_beyond_their_sample.yaml --no-timeline
          -o ${PROJECT_BINARY_DIR}/indices_repeat_beyond_their_sample)
 set_tests_properties(inputs.indices_repeat_beyond_their_sample PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "table 8 .2 such.: each index repeats index_duplication 6 times within its sample, which has pooling_factor 1 lookups")
 
 # Dependencies on nodes that a trace has not are left out, and said.
-add_test(NAME inputs.trace_unknown_node COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/trace_unknown_node.yaml
+add_test(NAME inputs.trace_unknown_node COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/traces/trace_unknown_node.yaml
          --no-timeline -o ${PROJECT_BINARY_DIR}/trace_unknown_node)
 set_tests_properties(inputs.trace_unknown_node PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "odd about the traces: dependency on a node that the file has not .1 times.; `lockstep import FILE` explains")
@@ -77,7 +80,7 @@ endforeach()
 
 # Traces with holes: what is missing is said, and not computed with.
 function(holes_test name arguments said)
-  add_test(NAME inputs.holes.${name} COMMAND lockstep ${arguments} WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/inputs/holes)
+  add_test(NAME inputs.holes.${name} COMMAND lockstep ${arguments} WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/inputs/traces/holes)
   set_tests_properties(inputs.holes.${name} PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION "${said}" ${ARGN})
 endfunction()
 

@@ -7,12 +7,12 @@
         scenarios/NAME/expected.txt: standard output. What changes from run to run (wall time, the output folder)
         goes to standard error, which is not compared.
 
-    run_transcript.py --lockstep build/lockstep input tests/inputs/NAME.expected [--update]
+    run_transcript.py --lockstep build/lockstep input tests/inputs/SUBJECT/NAME.expected [--update]
         a command that has to fail. The file is a transcript:
-            $ lockstep run unknown_key.yaml
+            $ lockstep run yaml/unknown_key.yaml
             exit code 2
-            unknown_key.yaml:3:1: unknown key 'clustr' - did you mean 'cluster'?
-        The command runs in the folder of the transcript; standard error is compared, standard output has to be
+            yaml/unknown_key.yaml:3:1: unknown key 'clustr' - did you mean 'cluster'?
+        The command runs in tests/inputs; standard error is compared, standard output has to be
         empty, and nothing may be left in the output folder.
 
 Output goes to a fresh folder that is deleted afterwards. --update writes what was said into the file.
@@ -26,6 +26,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+INPUTS = ROOT / "tests/inputs"
 WRITERS = ("run", "sweep", "search", "schedule")
 
 
@@ -53,7 +54,7 @@ def broken_input(lockstep: Path, transcript: Path, output: Path):
     dollar, program, *words = shlex.split(command)
     if (dollar, program) != ("$", "lockstep") or not words:
         return transcript, "", f"{transcript}: the first line is not `$ lockstep COMMAND ...`"
-    code, said, complained = run(lockstep, words, transcript.resolve().parent, output)
+    code, said, complained = run(lockstep, words, INPUTS, output)
     problem = None
     if code == 0:
         problem = "the command succeeded"

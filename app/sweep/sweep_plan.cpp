@@ -21,7 +21,7 @@ constexpr const char* kMatrix = "matrix";
 /// Inputs of results beside the effective configuration: the program, and the configurations that a scenario
 /// gets by default.
 std::string surroundings(const ConfigPath& configs) {
-  std::string text = kVersion + std::string{"\n"};
+  std::string text = std::string{kVersion} + "\n";
   std::error_code none;
   if (std::filesystem::exists("/proc/self/exe", none)) {
     text += fmt::format("{:016x}\n", text_hash(read_whole_file("/proc/self/exe")));
