@@ -86,4 +86,14 @@ inline void set_precision(const std::string& seconds) {
 #endif
 }
 
+/// How closely SimGrid's sharing and its remaining work are known, as parts of a link's bandwidth and in
+/// bytes.
+inline void set_work_precision(const std::string& part) {
+#if SIMGRID_VERSION >= 33400
+  s4u::Engine::set_config("precision/work-amount:" + part);
+#else
+  s4u::Engine::set_config("maxmin/precision:" + part);
+#endif
+}
+
 }  // namespace lockstep::simgrid_compat

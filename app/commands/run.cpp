@@ -62,8 +62,7 @@ void warn_of_guesses(const ResolvedScenario& resolved) {
     log_of(LogComponent::App)
         .warn(
             "{:.0f} % of the kernel time is outside what the GPU's networks were trained on; formulas "
-            "answered, "
-            "with a wider band: {}",
+            "answered, with a wider band: {}",
             100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
   }
   log_of(LogComponent::App)
@@ -85,8 +84,7 @@ void warn_of_indices(const ResolvedScenario& resolved) {
     log_of(LogComponent::App)
         .warn(
             "table {} ({} such): each index repeats index_duplication {:g} times within its sample, which "
-            "has "
-            "pooling_factor {:g} lookups: at most {:g} times where all samples have as many",
+            "has pooling_factor {:g} lookups: at most {:g} times where all samples have as many",
             odd - tables.begin(), std::ranges::count_if(tables, is_odd), odd->index_duplication,
             odd->pooling_factor, std::max(1.0, odd->pooling_factor));
   }
@@ -99,10 +97,8 @@ void warn_of_full_memory(const ResolvedScenario& resolved) {
     log_of(LogComponent::App)
         .warn(
             "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits "
-            "for "
-            "the "
-            "device and gives free segments back (retries of cudaMalloc), which may make steps longer than "
-            "this",
+            "for the device and gives free segments back (retries of cudaMalloc), which may make steps "
+            "longer than this",
             fullest->rank, 100 * fullest->share());
   }
 }
