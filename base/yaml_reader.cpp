@@ -87,8 +87,9 @@ void MappingReader::reject_strangers() const {
   std::size_t strangers = 0;
   for (const YamlEntry& entry : mapping_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
-      reading_.complain(entry.at, "unknown key '" + shortened(entry.key) + "'" +
-                                      (++strangers <= kMostSuggested ? instead_of(kRenamedKeys, entry.key, known_) : ""));
+      reading_.complain(
+          entry.at, "unknown key '" + shortened(entry.key) + "'" +
+                        (++strangers <= kMostSuggested ? instead_of(kRenamedKeys, entry.key, known_) : ""));
     }
   }
 }
@@ -106,10 +107,10 @@ bool expect(YamlNode::Kind kind, const YamlNode& node, const std::string& key, R
 
 void complain_of_choice(const YamlNode& node, const std::string& key, const std::vector<std::string>& names,
                         Reading& reading) {
-  complain_of_value(node, key,
-                    "there is no '" + shortened(node.scalar) + "'" +
-                        instead_of(kRenamedValues, node.scalar, names),
-                    reading);
+  complain_of_value(
+      node, key,
+      "there is no '" + shortened(node.scalar) + "'" + instead_of(kRenamedValues, node.scalar, names),
+      reading);
 }
 
 void complain_of_check(const YamlNode& mapping, const std::invalid_argument& problem, Reading& reading) {

@@ -96,8 +96,8 @@ struct SimulationResult {
   std::uint64_t launches = 0;
   std::uint32_t simulated_ranks = 0;  ///< fewer than the job's where alike ranks were folded
   PlatformSize platform;
-  double wall_seconds = 0;    ///< real time of the event loop, without building the machine
-  std::uint64_t fingerprint = 0;      ///< of every start and end on every stream, to the last bit
+  double wall_seconds = 0;        ///< real time of the event loop, without building the machine
+  std::uint64_t fingerprint = 0;  ///< of every start and end on every stream, to the last bit
   std::vector<RankResult> ranks;
   std::vector<MeteredRank> metered;
   std::vector<LinkUse> links;                ///< links that carried anything

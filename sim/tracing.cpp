@@ -81,15 +81,14 @@ void check_tracing_setting(const std::string& setting) {
     for (const auto& [name, kind] : kTracingKeys) {
       names.emplace_back(name);
     }
-    throw std::invalid_argument{fmt::format("'{}' is no key of SimGrid's tracing{}", shortened(key),
-                                            did_you_mean(key, names))};
+    throw std::invalid_argument{
+        fmt::format("'{}' is no key of SimGrid's tracing{}", shortened(key), did_you_mean(key, names))};
   }
   if (const std::string_view wanted = wanted_instead(known->second, value); !wanted.empty()) {
-    throw std::invalid_argument{
-        fmt::format("{} takes {}, e.g. {}:{}", key, wanted, key,
-                    known->second == ValueKind::Switch   ? "yes"
-                    : known->second == ValueKind::Digits ? "9"
-                                                         : "trace.paje")};
+    throw std::invalid_argument{fmt::format("{} takes {}, e.g. {}:{}", key, wanted, key,
+                                            known->second == ValueKind::Switch   ? "yes"
+                                            : known->second == ValueKind::Digits ? "9"
+                                                                                 : "trace.paje")};
   }
 }
 

@@ -16,8 +16,8 @@ struct RunOptions {
   std::string scenario;  ///< name of a shipped one, file or folder
   std::string folder;    ///< where results go; empty: lockstep-out/NAME
   std::vector<Override> overrides;
-  std::string json;            ///< `-`: metrics to stdout instead of the answer
-  std::string timeline_ranks;  ///< as parse_ranks() reads them; empty: see run_command()
+  std::string json;                  ///< `-`: metrics to stdout instead of the answer
+  std::string timeline_ranks;        ///< as parse_ranks() reads them; empty: see run_command()
   std::vector<std::string> tracing;  ///< settings of SimGrid's tracing, KEY:VALUE
   bool no_timeline = false;
   bool timeline_per_rank = false;
