@@ -233,11 +233,7 @@ std::unique_ptr<Network> Simulation::make_network() const {
   throw std::logic_error("a network without a name");
 }
 
-/// Null: none is needed, or it was given.
 std::unique_ptr<Machine> Simulation::make_machine(const Executor& executor) const {
-  if (options_.engine == EngineMode::Bare || input_.machine != nullptr) {
-    return nullptr;
-  }
   const Fabric& fabric = *input_.fabric;  // flows take routes of their own
   auto machine = std::make_unique<Machine>(
       fabric, options_.network == NetworkMode::Flows ? every_part(fabric) : parts_in_use(executor),
@@ -264,9 +260,10 @@ SimulationResult Simulation::run_once(TimelineSink* timeline) {
   std::unique_ptr<Machine> made;  // outlives the network, whose flows are SimGrid's
   const std::unique_ptr<Network> network = make_network();
   Executor executor{*input_.job, std::move(*spec_), *network, timeline};
-  made = make_machine(executor);
-  Machine* const machine = made ? made.get() : input_.machine;
-  if (machine != nullptr) {
+  Machine* machine = nullptr;
+  if (options_.engine != EngineMode::Bare) {
+    made = input_.machine == nullptr ? make_machine(executor) : nullptr;
+    machine = made ? made.get() : input_.machine;
     connect(*network, executor, *machine);
   }
   log_of(LogComponent::Sim)
@@ -281,7 +278,7 @@ SimulationResult Simulation::run_once(TimelineSink* timeline) {
   }
   executor.finish();
   SimulationResult result = result_of(executor);
-  result.platform = size_of(executor, options_.engine == EngineMode::Bare ? nullptr : machine);
+  result.platform = size_of(executor, machine);
   result.wall_seconds = took.count();
   return result;
 }
