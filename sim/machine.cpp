@@ -138,7 +138,8 @@ std::size_t Machine::host_count() const {
 }
 
 std::size_t Machine::link_count() const {
-  return engine_->get_link_count();
+  const auto is_ours = [](const s4u::Link* link) { return link->get_name() != "__loopback__"; };
+  return engine_->get_filtered_links(is_ours).size();  // SimGrid gives every platform a link within hosts
 }
 
 Machine::~Machine() = default;

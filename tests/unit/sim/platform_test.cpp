@@ -66,7 +66,7 @@ TEST_F(TwoOfEight, HaveTheWholeMachineForFlows) {
 // The plan of an uneven call is not known before it meets.
 TEST_F(TwoOfEight, HaveAllLinksForUnevenCalls) {
   CollectiveCall call{CollectiveKind::AllToAll, DataType::FP32, 0, Bytes{8e6}, {}, 0};
-  call.send_bytes = {Bytes{6e6}, Bytes{2e6}};
+  call.send_bytes = {6e6, 2e6};
   std::vector<Script> scripts(2, Script({"communication"}, {"pair"}).collective(0, call));
   job_ = job_of(fabric_, scripts, {{"pair", {0, 1}}});
   EXPECT_THAT(sizes(options_for(EngineMode::RunAhead)), ElementsAre(3U, fabric_.links().size(), 4U));
@@ -74,13 +74,8 @@ TEST_F(TwoOfEight, HaveAllLinksForUnevenCalls) {
 
 TEST(Platform, OfAFoldedJobHasWhatOneRankUses) {
   const Fabric fabric = rail_fabric(2);
-  const CollectivePlanner planner{fabric, rings()};
-  std::vector<Script> scripts(16, Script({"communication"}, {"world"}).all_reduce(0, 0, Bytes{8e6}));
-  ProcessGroup world{"world", {}};
-  for (std::uint32_t rank = 0; rank < 16; ++rank) {
-    world.ranks.push_back(rank);
-  }
-  const Job job = job_of(fabric, scripts, {world});
+  const CollectivePlanner planner{fabric};
+  const Job job = contended_job(fabric, 16, 1);
   SimulationOptions options;
   const auto size = [&] {
     return in_child([&] {
