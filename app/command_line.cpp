@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "base/config_path.hpp"
 #include "base/suggest.hpp"
 #include "scenario/overrides.hpp"
+#include "sim/log.hpp"
 
 namespace lockstep {
 namespace {
@@ -112,6 +114,27 @@ std::vector<std::string> words_of(int count, const char* const* arguments) {
   return {words.rbegin(), words.rend()};
 }
 
+/// `--log` of a command and of the commands within it.
+void add_log_option(CLI::App& command) {
+  const auto set_all = [](const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) {
+      try {
+        set_log_level(setting);
+      } catch (const std::invalid_argument& problem) {
+        throw CLI::ValidationError{"--log " + setting, problem.what()};
+      }
+    }
+  };
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--log", set_all,
+          "COMPONENT=LEVEL or LEVEL: what is told on stderr, e.g. sim=debug (docs/logging.md)")
+      ->allow_extra_args(false);
+  for (CLI::App* within : command.get_subcommands({})) {
+    add_log_option(*within);
+  }
+}
+
 }  // namespace
 
 void show_examples_first(CLI::App& app) {
@@ -125,6 +148,9 @@ void add_version(CLI::App& app) {
 }
 
 int parse_command_line(CLI::App& app, int count, const char* const* arguments) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    add_log_option(*command);
+  }
   try {
     app.parse(words_of(count, arguments));
     return kOk;

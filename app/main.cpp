@@ -3,8 +3,6 @@
 /// machine's memory, 5 out of this one's.
 
 #include <fmt/core.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -42,8 +40,6 @@
 int main(int count, char** arguments) {
   using namespace lockstep;
   prepare_process();
-  spdlog::set_default_logger(spdlog::stderr_color_mt("lockstep"));  // stdout is for results
-  spdlog::set_pattern("%^%l%$: %v");
   CLI::App app{"Predicts the time of a training step on many GPUs, and shows why.", "lockstep"};
   app.footer(
       "examples:\n"

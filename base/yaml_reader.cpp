@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -64,17 +65,19 @@ void MappingReader::missing(const char* key, const char* meaning) const {
 
 namespace {
 
-/// Keys of earlier versions and those that have taken their place.
-constexpr std::array<std::pair<std::string_view, const char*>, 1> kRenamed{
-    {{"shard_copies", "zero3_implementation"}}};
+/// Words of earlier versions and those that have taken their place.
+using Renamed = std::pair<std::string_view, const char*>;
+constexpr std::array<Renamed, 1> kRenamedKeys{{{"shard_copies", "zero3_implementation"}}};
+constexpr std::array<Renamed, 1> kRenamedValues{{{"stepped", "run_ahead"}}};
 
-/// The end of the message about an unknown key: its new name, or a known key like it.
-std::string instead_of(const std::string& key, const std::vector<std::string>& known) {
-  const auto renamed = std::ranges::find(kRenamed, key, &std::pair<std::string_view, const char*>::first);
-  if (renamed != kRenamed.end() && std::ranges::find(known, renamed->second) != known.end()) {
-    return fmt::format(": renamed to '{}'", renamed->second);
+/// The end of the message about an unknown word: its new name, or a known word like it.
+std::string instead_of(std::span<const Renamed> renamed, const std::string& word,
+                       const std::vector<std::string>& known) {
+  const auto entry = std::ranges::find(renamed, word, &Renamed::first);
+  if (entry != renamed.end() && std::ranges::find(known, entry->second) != known.end()) {
+    return fmt::format(": renamed to '{}'", entry->second);
   }
-  return did_you_mean(key, known);
+  return did_you_mean(word, known);
 }
 
 }  // namespace
@@ -84,8 +87,9 @@ void MappingReader::reject_strangers() const {
   std::size_t strangers = 0;
   for (const YamlEntry& entry : mapping_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
-      reading_.complain(entry.at, "unknown key '" + shortened(entry.key) + "'" +
-                                      (++strangers <= kMostSuggested ? instead_of(entry.key, known_) : ""));
+      reading_.complain(
+          entry.at, "unknown key '" + shortened(entry.key) + "'" +
+                        (++strangers <= kMostSuggested ? instead_of(kRenamedKeys, entry.key, known_) : ""));
     }
   }
 }
@@ -104,7 +108,9 @@ bool expect(YamlNode::Kind kind, const YamlNode& node, const std::string& key, R
 void complain_of_choice(const YamlNode& node, const std::string& key, const std::vector<std::string>& names,
                         Reading& reading) {
   complain_of_value(
-      node, key, "there is no '" + shortened(node.scalar) + "'" + did_you_mean(node.scalar, names), reading);
+      node, key,
+      "there is no '" + shortened(node.scalar) + "'" + instead_of(kRenamedValues, node.scalar, names),
+      reading);
 }
 
 void complain_of_check(const YamlNode& mapping, const std::invalid_argument& problem, Reading& reading) {

@@ -22,7 +22,6 @@ SimulationOptions simulation_options(const ResolvedScenario& resolved) {
   const ScenarioSpec& scenario = resolved.scenario;
   SimulationOptions options;
   options.engine = scenario.engine == ScenarioEngine::S4u ? EngineMode::S4u : EngineMode::RunAhead;
-  options.stepped = scenario.engine == ScenarioEngine::Stepped;
   options.interference = scenario.interferes();
   if (!resolved.has_launches) {
     options.launch_queue = std::numeric_limits<std::uint32_t>::max();  // nodes wait for nothing else
@@ -76,11 +75,12 @@ SimulationInput simulation_input(const ResolvedScenario& resolved, const Collect
 }
 
 SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& open_timeline,
-                         std::optional<EngineMode> engine) {
+                         std::optional<EngineMode> engine, const std::vector<std::string>& tracing) {
   const CollectivePlanner planner{resolved.fabric, collective_options(resolved)};
   const SimulationInput input = simulation_input(resolved, planner);
   SimulationOptions options = simulation_options(resolved);
   options.engine = engine.value_or(options.engine);
+  options.tracing = tracing;
   Simulation simulation{input, options};
   const TimelineRequest timeline = open_timeline(simulation.simulated_ranks());
   return simulation.run(timeline.sink, timeline.ranks);

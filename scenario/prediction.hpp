@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ops/collectives/collective_planner.hpp"
@@ -35,7 +36,9 @@ struct TimelineRequest {
 };
 /// Asked when it is known which ranks are simulated: all, or one for each class of alike ones.
 using OpenTimeline = std::function<TimelineRequest(const std::vector<std::uint32_t>& simulated)>;
+/// @param tracing as SimulationOptions has it
 [[nodiscard]] SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& open_timeline,
-                                       std::optional<EngineMode> engine = std::nullopt);
+                                       std::optional<EngineMode> engine = std::nullopt,
+                                       const std::vector<std::string>& tracing = {});
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include "base/yaml_reader.hpp"
 #include "ops/gpu/gpu_access.hpp"
 #include "scenario/machine_defaults.hpp"
+#include "sim/machine.hpp"
 #include "topology/peer_access.hpp"
 #include "traces/kineto/recorded_steps.hpp"
 
@@ -78,8 +79,15 @@ void RecordedMachine::use_cluster(const ReplaySpec& spec, std::size_t ranks, con
   planner_.emplace(fabric_, options_of(spec.collectives, std::move(profile)));
 }
 
-SimulationResult RecordedMachine::simulate(const Job& job, double host_factor, TimelineSink* timeline) const {
+RecordedMachine::~RecordedMachine() = default;
+
+SimulationResult RecordedMachine::simulate(const Job& job, double host_factor, TimelineSink* timeline,
+                                           EngineMode engine) const {
+  if (engine != EngineMode::Bare && !platform_) {
+    platform_ = std::make_unique<Machine>(fabric_, every_part(fabric_));
+  }
   SimulationInput input;
+  input.machine = platform_.get();
   input.job = &job;
   input.fabric = &fabric_;
   input.gpu_models = {without_latencies({})};
@@ -89,7 +97,7 @@ SimulationResult RecordedMachine::simulate(const Job& job, double host_factor, T
     return planner_->plan(request, members);
   };
   SimulationOptions options;
-  options.engine = EngineMode::Bare;  // several simulations in one process
+  options.engine = engine;
   options.launch_queue = std::numeric_limits<std::uint32_t>::max();
   options.recorded_steps = kineto::kStepPrefix;
   return lockstep::simulate(input, options, timeline);

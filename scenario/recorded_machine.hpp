@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "base/config_path.hpp"
@@ -18,12 +19,17 @@ class RecordedMachine {
   /// @throws InputError for more ranks than GPUs, or a cluster that cannot be simulated
   RecordedMachine(const ReplaySpec& spec, std::size_t ranks, const ConfigPath& configs,
                   const SourceLocation& at);
+  ~RecordedMachine();
 
   RecordedMachine(const RecordedMachine&) = delete;
   RecordedMachine& operator=(const RecordedMachine&) = delete;
 
-  /// Every rank on its GPU. @param host_factor on all host times
-  [[nodiscard]] SimulationResult simulate(const Job& job, double host_factor, TimelineSink* timeline) const;
+  /// Every rank on its GPU.
+  /// @param host_factor on all host times
+  /// @param engine RunAhead: on a SimGrid platform of the whole machine, which a process makes for one
+  ///   RecordedMachine; Bare: without SimGrid
+  [[nodiscard]] SimulationResult simulate(const Job& job, double host_factor, TimelineSink* timeline,
+                                          EngineMode engine = EngineMode::Bare) const;
 
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   /// Null: without a cluster.
@@ -34,6 +40,7 @@ class RecordedMachine {
 
   Fabric fabric_;
   std::optional<CollectivePlanner> planner_;
+  mutable std::unique_ptr<Machine> platform_;  // SimGrid's, made when it is first needed
 };
 
 }  // namespace lockstep

@@ -201,7 +201,8 @@ replay::Rebucketed ReplayRun::with_buckets(const replay::BucketEdit& edit) const
   }
 }
 
-ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline) const {
+ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline,
+                                      EngineMode engine) const {
   const bool has_buckets = change != nullptr && change->buckets;
   const replay::Rebucketed other = has_buckets ? with_buckets(*change->buckets) : replay::Rebucketed{};
   const Job& recorded = has_buckets ? other.job : replay_.job;
@@ -210,7 +211,8 @@ ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const Op
       has_buckets ? replay::ReplayObserver{replay_, other.subjects} : replay::ReplayObserver{replay_};
   Fork listeners{observer, open_timeline ? open_timeline(job) : nullptr};
   Result result;
-  result.simulation = machine_->simulate(job, change != nullptr ? 1 / change->host_speed : 1.0, &listeners);
+  const double host_factor = change != nullptr ? 1 / change->host_speed : 1.0;
+  result.simulation = machine_->simulate(job, host_factor, &listeners, engine);
   result.ranks = observer.compare();
   if (has_buckets) {
     result.remark = fmt::format("{} all-reduces of gradients a rank instead of {}, {:.4g} MB", other.made,

@@ -31,7 +31,9 @@ class ReplayRun {
   /// Makes who listens besides to the simulation of a job; null: nobody does.
   using OpenSink = std::function<TimelineSink*(const Job&)>;
   /// @param change null: as recorded
-  [[nodiscard]] Result simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline = {}) const;
+  /// @param engine as RecordedMachine::simulate() has it
+  [[nodiscard]] Result simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline = {},
+                                EngineMode engine = EngineMode::Bare) const;
 
   [[nodiscard]] const ReplaySpec& spec() const { return spec_; }
   [[nodiscard]] const replay::Replay& replay() const { return replay_; }

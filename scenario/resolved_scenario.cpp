@@ -15,6 +15,7 @@
 #include "scenario/machine_spec.hpp"
 #include "scenario/scenario_file.hpp"
 #include "sim/compiled_program.hpp"
+#include "sim/log.hpp"
 #include "topology/failure.hpp"
 #include "topology/gpu_model.hpp"
 #include "topology/peer_access.hpp"
@@ -308,6 +309,12 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs, 
     return 0;
   });
   gpus.of_rank.resize(job.ranks.size());
+  log_of(LogComponent::Scenario)
+      .debug(
+          "machine of {} GPUs and {} links; {} ranks of {} programs in {} groups; collectives '{}', host "
+          "'{}'",
+          fabric.gpus().size(), fabric.links().size(), job.ranks.size(), job.programs.size(),
+          job.groups.size(), profile.name, host.name);
   return {std::move(scenario),
           std::move(fabric),
           std::move(gpus.models),

@@ -65,11 +65,10 @@ struct VariationSpec {
   void check() const;
 };
 
-enum class ScenarioEngine : std::uint8_t { RunAhead, S4u, Stepped };
+enum class ScenarioEngine : std::uint8_t { RunAhead, S4u };
 constexpr auto names_of(ScenarioEngine /*unused*/) {
-  return std::to_array<EnumName<ScenarioEngine>>({{ScenarioEngine::RunAhead, "run_ahead"},
-                                                  {ScenarioEngine::S4u, "s4u"},
-                                                  {ScenarioEngine::Stepped, "stepped"}});
+  return std::to_array<EnumName<ScenarioEngine>>(
+      {{ScenarioEngine::RunAhead, "run_ahead"}, {ScenarioEngine::S4u, "s4u"}});
 }
 enum class ScenarioNetwork : std::uint8_t { Shared, Flows, Alone };
 constexpr auto names_of(ScenarioNetwork /*unused*/) {
@@ -143,7 +142,9 @@ struct ScenarioSpec {
     key.optional("interference", scenario.interference, std::nullopt,
                  "communication slows down kernels on the same GPU, which start and end step by step then; "
                  "left out: true for a workload, false for a trace, whose durations have it");
-    key.optional("engine", scenario.engine, ScenarioEngine::RunAhead, "how time is simulated; results agree");
+    key.optional("engine", scenario.engine, ScenarioEngine::RunAhead,
+                 "run_ahead: actors that run ahead of SimGrid's clock; s4u: every host thread and stream a "
+                 "SimGrid actor; results agree to the bit");
     key.optional("network", scenario.network, ScenarioNetwork::Shared,
                  "how transfers share links: max-min per collective, a flow per edge, or not at all");
     key.optional("fold", scenario.fold, ScenarioFold::Auto,

@@ -1,8 +1,11 @@
 #include "sim/engine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,31 +17,56 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-/// Our dates inside SimGrid's event loop.
+/// An executor's dates inside SimGrid's event loop, as long as it lives. SimGrid keeps every model.
 class ExecutorModel final : public simgrid::kernel::resource::Model {
  public:
   ExecutorModel(Executor& executor, std::function<void()> on_quiet)
-      : Model("lockstep"), executor_{executor}, on_quiet_{std::move(on_quiet)} {}
+      : Model(fmt::format("lockstep {}", ++made_)),
+        executor_{&executor},
+        on_quiet_{std::move(on_quiet)},
+        began_{s4u::Engine::get_clock()} {}
 
   /// Time from @p now until the next thing happens, or -1 for never.
   double next_occurring_event(double now) override {
-    const double date = executor_.next_date();
-    if (std::isfinite(date)) {
-      return std::max(0.0, date - now);
+    if (executor_ == nullptr) {
+      return -1.0;
     }
-    if (executor_.is_transferring()) {
+    const double date = executor_->next_date();
+    if (std::isfinite(date)) {
+      return std::max(0.0, date - (now - began_));
+    }
+    if (executor_->is_transferring()) {
       return -1.0;  // flows: SimGrid's network knows when
     }
     on_quiet_();
     return -1.0;
   }
 
-  void update_actions_state(double now, double /*delta*/) override { executor_.advance_to(now); }
+  void update_actions_state(double now, double /*delta*/) override {
+    if (executor_ != nullptr) {
+      executor_->advance_to(now - began_);
+    }
+  }
+
+  void retire() { executor_ = nullptr; }
 
  private:
-  Executor& executor_;
+  static inline int made_ = 0;  // SimGrid wants a name of its own for each
+  Executor* executor_;
   std::function<void()> on_quiet_;
+  double began_;
 };
+
+/// SimGrid's event loop, with the dates of @p executor in it.
+void run_loop(Executor& executor, Machine& machine, std::function<void()> on_quiet) {
+  const auto model = std::make_shared<ExecutorModel>(executor, std::move(on_quiet));
+  const struct Retirement {
+    ExecutorModel& model;
+    ~Retirement() { model.retire(); }
+  } retirement{*model};
+  machine.engine().add_model(model);
+  machine.engine().run();
+}
 
 /// Host threads and streams as real SimGrid actors: each does what the executor's own loop does for actor
 /// objects.
@@ -47,11 +75,13 @@ class ActorBodies {
   ActorBodies(Executor& executor, Machine& machine) : bodies_(executor.ranks().size()) {
     executor.hand_over_actors([this](Rank& rank, unsigned actor) { resume(bodies_[rank.number()][actor]); });
     for (Rank& rank : executor.ranks()) {
+      const RankHome home = home_of(*executor.spec().fabric, rank.assignment().gpu);
       bodies_[rank.number()].resize(rank.actors());
       for (unsigned actor = 0; actor < rank.actors(); ++actor) {
-        bodies_[rank.number()][actor].actor =
-            simgrid_compat::add_actor(rank.actor_name(actor), machine.host(rank.assignment().gpu),
-                                      [this, &rank, actor] { live(rank, actor); });
+        const bool is_stream = actor < rank.streams().size();
+        bodies_[rank.number()][actor].actor = simgrid_compat::add_actor(
+            rank.actor_name(actor), machine.host(is_stream ? home.gpu : home.socket),
+            [this, &rank, actor] { live(rank, actor); });
       }
     }
   }
@@ -117,14 +147,12 @@ class ActorBodies {
 
 void run_in_simgrid(Executor& executor, Machine& machine) {
   executor.begin();
-  machine.engine().add_model(std::make_shared<ExecutorModel>(executor, [] {}));
-  machine.engine().run();
+  run_loop(executor, machine, [] {});
 }
 
 void run_as_simgrid_actors(Executor& executor, Machine& machine) {
   ActorBodies bodies{executor, machine};
-  machine.engine().add_model(std::make_shared<ExecutorModel>(executor, [&bodies] { bodies.end_all(); }));
-  machine.engine().run();
+  run_loop(executor, machine, [&bodies] { bodies.end_all(); });
   bodies.rethrow_failure();
 }
 

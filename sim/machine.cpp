@@ -2,13 +2,14 @@
 
 #include <malloc.h>
 
-#include <array>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "ops/collectives/comm_route.hpp"
 #include "ops/collectives/nvlinks.hpp"
 #include "sim/simgrid_compat.hpp"
+#include "sim/tracing.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,7 +23,8 @@ using SimgridRoute = Route;
 /// The zone that asks the Fabric for routes.
 class FabricZone final : public NetZoneImpl {
  public:
-  explicit FabricZone(const Fabric& fabric) : NetZoneImpl("fabric"), fabric_{fabric} {}
+  explicit FabricZone(const Fabric& fabric)
+      : NetZoneImpl("fabric"), fabric_{fabric}, links_(fabric.links().size(), nullptr) {}
 
   void adopt(const NetPoint* point, VertexId vertex) {
     if (vertices_.size() <= point->id()) {
@@ -30,12 +32,15 @@ class FabricZone final : public NetZoneImpl {
     }
     vertices_[point->id()] = vertex;
   }
-  void adopt(s4u::Link* link) { links_.push_back(link); }
+  void adopt(s4u::Link* link, LinkId id) { links_[id] = link; }
 
   void get_local_route(const NetPoint* from, const NetPoint* to, SimgridRoute* route,
                        double* latency) override {
     const lockstep::Route path = path_between(vertices_[from->id()], vertices_[to->id()]);
     for (const LinkId link : path.links) {
+      if (links_[link] == nullptr) {
+        throw std::logic_error{"a route over '" + fabric_.links()[link].name + "', which no plan loads"};
+      }
       route->link_list_.push_back(links_[link]->get_impl());
     }
     if (latency != nullptr) {
@@ -45,23 +50,21 @@ class FabricZone final : public NetZoneImpl {
 
  private:
   /// Messages between GPUs go where a collective's would, so that `flows` loads the links that `shared` does.
-  [[nodiscard]] lockstep::Route path_between(VertexId from, VertexId to) const {
+  [[nodiscard]] lockstep::Route path_between(VertexId from, VertexId to) {
     const auto is_gpu = [this](VertexId v) { return fabric_.vertices()[v].kind == VertexKind::Gpu; };
-    return is_gpu(from) && is_gpu(to) ? comm_route(fabric_, nvlinks_, from, to, 0) : fabric_.route(from, to);
+    if (!is_gpu(from) || !is_gpu(to)) {
+      return fabric_.route(from, to);
+    }
+    if (!nvlinks_) {
+      nvlinks_.emplace(fabric_);
+    }
+    return comm_route(fabric_, *nvlinks_, from, to, 0);
   }
 
   const Fabric& fabric_;
-  NvLinks nvlinks_{fabric_};
+  std::optional<NvLinks> nvlinks_;  // made for the first route
   std::vector<VertexId> vertices_;  // by NetPoint
-  std::vector<s4u::Link*> links_;
-};
-
-/// Nowhere and nothing in it.
-class EmptyZone final : public NetZoneImpl {
- public:
-  EmptyZone() : NetZoneImpl("clock") {}
-  void get_local_route(const NetPoint* /*from*/, const NetPoint* /*to*/, SimgridRoute* /*route*/,
-                       double* /*latency*/) override {}
+  std::vector<s4u::Link*> links_;   // by LinkId; null for those that the platform does not have
 };
 
 /// AddressSanitizer knows the stacks of threads only.
@@ -84,51 +87,59 @@ void configure() {
   simgrid_compat::set_precision("1e-12");
 }
 
-bool is_endpoint(VertexKind kind) {
-  return kind == VertexKind::Gpu || kind == VertexKind::CpuSocket;
-}
-
 }  // namespace
 
-Machine::Machine() {
-  start();
-  simgrid_compat::attach(*engine_, new EmptyZone)->seal();  // SimGrid owns its zones
-  engine_->seal_platform();
-}
-
-void Machine::start() {
+void Machine::start(std::span<const std::string> settings) {
   static bool started = false;  // Engine::is_initialized() forgets an engine that has been destroyed
   if (std::exchange(started, true)) {
-    throw std::logic_error("one simulation per process: SimGrid's clock does not restart");
+    throw std::logic_error("one machine per process: SimGrid does not forget its platform");
   }
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);  // actor stacks stay untouched mappings: glibc would raise the
   mallopt(M_MMAP_MAX, 1 << 24);           // threshold as it goes, and calloc then writes them
-  std::array<char, 9> name{"lockstep"};
-  std::array<char, 26> quiet{"--log=root.thres:critical"};
-  std::array<char, 30> threads{"--cfg=contexts/factory:thread"};
-  std::array<char*, 4> arguments{name.data(), quiet.data(), threads.data(), nullptr};
-  int count = kThreadStacks ? 3 : 2;
+  std::vector<std::string> words{"lockstep", "--log=root.thres:critical"};
+  if (kThreadStacks) {
+    words.emplace_back("--cfg=contexts/factory:thread");
+  }
+  for (const std::string& setting : with_fine_dates(settings)) {
+    words.push_back("--cfg=" + setting);
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
   engine_ = std::make_unique<s4u::Engine>(&count, arguments.data());
   configure();
 }
 
-Machine::Machine(const Fabric& fabric) : hosts_(fabric.vertices().size(), nullptr) {
-  start();
+Machine::Machine(const Fabric& fabric, const PlatformParts& parts, std::span<const std::string> settings)
+    : hosts_(fabric.vertices().size(), nullptr) {
+  constexpr double kNominalSpeed = 1e9;  // kernel models say how long work takes, not SimGrid's hosts
+  start(settings);
   auto* routes = new FabricZone(fabric);  // SimGrid owns its zones
   s4u::NetZone* zone = simgrid_compat::attach(*engine_, routes);
-  for (VertexId vertex = 0; vertex < fabric.vertices().size(); ++vertex) {
-    if (is_endpoint(fabric.vertices()[vertex].kind)) {
-      hosts_[vertex] = simgrid_compat::add_host(zone, fabric.vertices()[vertex].name, 1e9);
-      routes->adopt(hosts_[vertex]->get_netpoint(), vertex);
-    }
+  for (const VertexId vertex : parts.hosts) {
+    hosts_[vertex] = simgrid_compat::add_host(zone, fabric.vertices()[vertex].name, kNominalSpeed);
+    routes->adopt(hosts_[vertex]->get_netpoint(), vertex);
   }
-  for (const Link& link : fabric.links()) {
+  for (const LinkId id : parts.links) {
+    const Link& link = fabric.links()[id];
     auto* made = simgrid_compat::add_link(zone, link.name, link.bandwidth.in_base_units());
     made->set_latency(link.latency.in_base_units());
-    routes->adopt(made);
+    routes->adopt(made, id);
   }
   zone->seal();
   engine_->seal_platform();
+}
+
+std::size_t Machine::host_count() const {
+  return engine_->get_host_count();
+}
+
+std::size_t Machine::link_count() const {
+  const auto is_ours = [](const s4u::Link* link) { return link->get_name() != "__loopback__"; };
+  return engine_->get_filtered_links(is_ours).size();  // SimGrid gives every platform a link within hosts
 }
 
 Machine::~Machine() = default;

@@ -9,6 +9,7 @@
 // version.h does not include what it needs, so the order matters.
 // clang-format off
 #include <simgrid/s4u.hpp>
+#include <simgrid/instr.h>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
@@ -82,6 +83,16 @@ inline void set_precision(const std::string& seconds) {
   s4u::Engine::set_config("precision/timing:" + seconds);
 #else
   s4u::Engine::set_config("surf/precision:" + seconds);
+#endif
+}
+
+/// How closely SimGrid's sharing and its remaining work are known, as parts of a link's bandwidth and in
+/// bytes.
+inline void set_work_precision(const std::string& part) {
+#if SIMGRID_VERSION >= 33400
+  s4u::Engine::set_config("precision/work-amount:" + part);
+#else
+  s4u::Engine::set_config("maxmin/precision:" + part);
 #endif
 }
 

@@ -1,7 +1,5 @@
 #include "sim/simulation.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -14,10 +12,12 @@
 #include "sim/executor.hpp"
 #include "sim/folding/fold.hpp"
 #include "sim/known_kernels.hpp"
+#include "sim/log.hpp"
 #include "sim/network/alone.hpp"
 #include "sim/network/flows.hpp"
 #include "sim/network/shared.hpp"
 #include "sim/stall.hpp"
+#include "sim/tracing.hpp"
 
 namespace lockstep {
 namespace {
@@ -145,6 +145,19 @@ SimulationResult result_of(Executor& executor) {
   return result;
 }
 
+/// @param machine null: without SimGrid
+PlatformSize size_of(const Executor& executor, const Machine* machine) {
+  PlatformSize size;
+  if (machine != nullptr) {
+    size.hosts = machine->host_count();
+    size.links = machine->link_count();
+  }
+  for (const Rank& rank : executor.ranks()) {
+    size.actors += rank.actors();
+  }
+  return size;
+}
+
 void drive(Executor& executor, EngineMode mode, Machine* machine) {
   switch (mode) {
     case EngineMode::RunAhead:
@@ -207,46 +220,67 @@ SimulationResult Simulation::run(TimelineSink* timeline, std::span<const std::ui
   }
 }
 
-SimulationResult Simulation::run_once(TimelineSink* timeline) {
-  std::unique_ptr<Machine> machine;
-  if (options_.engine != EngineMode::Bare) {
-    const bool has_users = options_.engine == EngineMode::S4u || options_.network == NetworkMode::Flows;
-    machine = has_users ? std::make_unique<Machine>(*input_.fabric) : std::make_unique<Machine>();
-  }
-  std::unique_ptr<Network> network;
-  FlowsNetwork* flows = nullptr;
+std::unique_ptr<Network> Simulation::make_network() const {
   switch (options_.network) {
     case NetworkMode::Shared:
-      network = std::make_unique<SharedNetwork>(*input_.fabric);
-      break;
+      return std::make_unique<SharedNetwork>(*input_.fabric);
     case NetworkMode::Alone:
-      network = std::make_unique<AloneNetwork>(*input_.fabric);
-      break;
+      return std::make_unique<AloneNetwork>(*input_.fabric);
     case NetworkMode::Flows:
-      if (!machine) {
+      if (options_.engine == EngineMode::Bare) {
         throw std::invalid_argument("network: flows are SimGrid's, so they need its engine");
       }
-      auto made = std::make_unique<FlowsNetwork>(*machine, *input_.fabric);
-      flows = made.get();
-      network = std::move(made);
-      break;
+      return std::make_unique<FlowsNetwork>(*input_.fabric);
   }
+  throw std::logic_error("a network without a name");
+}
+
+std::unique_ptr<Machine> Simulation::make_machine(const Executor& executor) const {
+  const Fabric& fabric = *input_.fabric;  // flows take routes of their own
+  auto machine = std::make_unique<Machine>(
+      fabric, options_.network == NetworkMode::Flows ? every_part(fabric) : parts_in_use(executor),
+      options_.tracing);
+  log_of(LogComponent::Sim)
+      .debug("SimGrid platform of {} hosts and {} links; the machine has {} GPUs and {} links",
+             machine->host_count(), machine->link_count(), fabric.gpus().size(), fabric.links().size());
+  return machine;
+}
+
+void Simulation::connect(Network& network, Executor& executor, const Machine& machine) const {
+  if (auto* flows = dynamic_cast<FlowsNetwork*>(&network)) {
+    flows->connect(
+        machine, [&executor](TransferId transfer, double date) { executor.transfer_ended(transfer, date); });
+  }
+  auto* shared = dynamic_cast<SharedNetwork*>(&network);
+  if (shared != nullptr && asks_for_tracing(options_.tracing)) {
+    shared->observe_loads([trace = std::make_shared<LinkLoadTrace>(*input_.fabric)](
+                              LinkId link, double more, double date) { trace->add(link, more, date); });
+  }
+}
+
+SimulationResult Simulation::run_once(TimelineSink* timeline) {
+  std::unique_ptr<Machine> made;  // outlives the network, whose flows are SimGrid's
+  const std::unique_ptr<Network> network = make_network();
   Executor executor{*input_.job, std::move(*spec_), *network, timeline};
-  if (flows != nullptr) {
-    flows->announce_to(
-        [&executor](TransferId transfer, double date) { executor.transfer_ended(transfer, date); });
+  Machine* machine = nullptr;
+  if (options_.engine != EngineMode::Bare) {
+    made = input_.machine == nullptr ? make_machine(executor) : nullptr;
+    machine = made ? made.get() : input_.machine;
+    connect(*network, executor, *machine);
   }
-  spdlog::debug("{} ranks of {} programs on {} GPU models; {} steps of {} instructions",
-                input_.job->ranks.size(), input_.job->programs.size(), input_.gpu_models.size(),
-                input_.job->steps, instructions_per_step(*input_.job));
+  log_of(LogComponent::Sim)
+      .debug("{} ranks of {} programs on {} GPU models; {} steps of {} instructions",
+             input_.job->ranks.size(), input_.job->programs.size(), input_.gpu_models.size(),
+             input_.job->steps, instructions_per_step(*input_.job));
   const auto began = std::chrono::steady_clock::now();
-  drive(executor, options_.engine, machine.get());
+  drive(executor, options_.engine, machine);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   if (!executor.finished()) {
     throw StallError{folding_ ? "the folded job cannot go on" : explain_stall(executor)};
   }
   executor.finish();
   SimulationResult result = result_of(executor);
+  result.platform = size_of(executor, machine);
   result.wall_seconds = took.count();
   return result;
 }

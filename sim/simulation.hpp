@@ -3,9 +3,11 @@
 /// @file
 /// The executor's front door: a Job on a machine in, what happened out.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/units.hpp"
@@ -23,14 +25,17 @@
 
 namespace lockstep {
 
+class Executor;
 class Folding;
 class KnownKernels;
+class Machine;
+class Network;
 struct ExecutorSpec;
 
 enum class EngineMode : std::uint8_t {
-  RunAhead,  ///< actor objects inside SimGrid's event loop
-  S4u,       ///< every actor a real s4u::Actor; same dates
-  Bare,      ///< without SimGrid, for measuring its cost; no `flows`
+  RunAhead,  ///< actor objects that run ahead, on a SimGrid platform and in its clock
+  S4u,       ///< every actor a real s4u::Actor on its host; same dates
+  Bare,      ///< without SimGrid, for many simulations in one process; same dates; no `flows`
 };
 enum class NetworkMode : std::uint8_t { Shared, Flows, Alone };
 
@@ -46,6 +51,8 @@ struct SimulationInput {
   Noise noise;
   /// Kernels that earlier simulations asked the models about, by gpu_models; null: nothing is kept.
   std::vector<KnownKernels>* known_kernels = nullptr;
+  /// The SimGrid platform, which simulations of one process share; null: one with the parts in use is made.
+  Machine* machine = nullptr;
 };
 
 struct SimulationOptions {
@@ -60,6 +67,8 @@ struct SimulationOptions {
   /// covers was not recorded, and long rests of the GPU have no known cause. Empty: no replay.
   std::string recorded_steps{};
   std::uint64_t critical_path_limit = 8'000'000;  ///< most instructions of a step for which one is recorded
+  /// What SimGrid traces, as check_tracing_setting() allows it; for a machine that is made.
+  std::vector<std::string> tracing{};
 };
 
 /// The work of one rank's streams, by Program::streams.
@@ -74,13 +83,21 @@ struct MeteredRank {
   Activity activity;
 };
 
+/// What a simulation ran on.
+struct PlatformSize {
+  std::size_t hosts = 0;   ///< as SimGrid counts them; none without SimGrid
+  std::size_t links = 0;   ///< likewise
+  std::size_t actors = 0;  ///< host threads and streams of the simulated ranks
+};
+
 struct SimulationResult {
   std::vector<double> step_ends;  ///< s; a step ends when all its work on all ranks has
   std::uint64_t operations = 0;   ///< instructions executed
   std::uint64_t launches = 0;
   std::uint32_t simulated_ranks = 0;  ///< fewer than the job's where alike ranks were folded
-  double wall_seconds = 0;            ///< real time of the event loop, without building the machine
-  std::uint64_t fingerprint = 0;      ///< of every start and end on every stream, to the last bit
+  PlatformSize platform;
+  double wall_seconds = 0;        ///< real time of the event loop, without building the machine
+  std::uint64_t fingerprint = 0;  ///< of every start and end on every stream, to the last bit
   std::vector<RankResult> ranks;
   std::vector<MeteredRank> metered;
   std::vector<LinkUse> links;                ///< links that carried anything
@@ -104,8 +121,8 @@ class Simulation {
   /// All ranks, or the lowest of each class of alike ones.
   [[nodiscard]] std::vector<std::uint32_t> simulated_ranks() const;
 
-  /// Runs the job to its end, once; at most once per process with EngineMode::RunAhead or S4u, because
-  /// SimGrid's clock does not restart.
+  /// Runs the job to its end, once. Without SimulationInput::machine at most once per process, but with
+  /// EngineMode::Bare: SimGrid does not forget its platform.
   /// @param timeline null: nobody listens
   /// @param timeline_ranks of a folded job: whose spans the timeline gets; empty: the simulated ones
   /// @throws StallError when the job cannot go on, std::invalid_argument for `flows` without SimGrid
@@ -113,6 +130,9 @@ class Simulation {
 
  private:
   SimulationResult run_once(TimelineSink* timeline);
+  [[nodiscard]] std::unique_ptr<Machine> make_machine(const Executor& executor) const;
+  [[nodiscard]] std::unique_ptr<Network> make_network() const;
+  void connect(Network& network, Executor& executor, const Machine& machine) const;
 
   const SimulationInput& input_;
   SimulationOptions options_;

@@ -48,6 +48,19 @@ add_test(NAME inputs.trace_unknown_node COMMAND lockstep run ${CMAKE_CURRENT_LIS
 set_tests_properties(inputs.trace_unknown_node PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "odd about the traces: dependency on a node that the file has not .1 times.; `lockstep import FILE` explains")
 
+# A component tells more when --log asks it to, and the others do not.
+add_test(NAME inputs.log_of_sim COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/sound.yaml --no-timeline --log sim=debug
+         -o ${PROJECT_BINARY_DIR}/log_of_sim)
+set_tests_properties(inputs.log_of_sim PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
+                     "debug: sim: SimGrid platform of 2 hosts and [0-9]+ links" FAIL_REGULAR_EXPRESSION "debug: scenario")
+
+# SimGrid's own trace of a run on its actors.
+add_test(NAME inputs.trace_of_simgrid COMMAND sh -c "$<TARGET_FILE:lockstep> run ${CMAKE_CURRENT_LIST_DIR}/inputs/sound.yaml \
+         --no-timeline --set engine=s4u --cfg tracing:yes --cfg tracing/platform:yes --cfg tracing/actor:yes \
+         --cfg tracing/filename:${PROJECT_BINARY_DIR}/run.paje -o ${PROJECT_BINARY_DIR}/trace_of_simgrid \
+         && grep -c -E '^6 .*gpu0|^6 .*rank0.main' ${PROJECT_BINARY_DIR}/run.paje")
+set_tests_properties(inputs.trace_of_simgrid PROPERTIES LABELS inputs)
+
 add_test(NAME inputs.interrupted_run COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/interrupt_run.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie)
 set_tests_properties(inputs.interrupted_run PROPERTIES LABELS inputs)

@@ -1,7 +1,6 @@
 #include "app/commands/calibrate_collectives.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <map>
@@ -26,6 +25,7 @@
 #include "calibration/residual_plot.hpp"
 #include "ops/gpu/gpu_access.hpp"
 #include "scenario/machine_defaults.hpp"
+#include "sim/log.hpp"
 #include "topology/peer_access.hpp"
 #include "topology/read_cluster.hpp"
 
@@ -139,8 +139,9 @@ void warn_of_other_gpus(const MeasuredFiles& files, const Fabric& fabric, const 
     for (const std::string& device : devices) {
       if (std::ranges::all_of(meant,
                               [&](const std::string& gpu) { return models.tell_apart(device, gpu); })) {
-        spdlog::warn("{} is of '{}', and --cluster {} has {}: a collective's time is its own machine's", file,
-                     device, cluster, fmt::join(meant, ", "));
+        log_of(LogComponent::App)
+            .warn("{} is of '{}', and --cluster {} has {}: a collective's time is its own machine's", file,
+                  device, cluster, fmt::join(meant, ", "));
       }
     }
   }
@@ -207,7 +208,7 @@ int calibrate_fit_command(const CalibrateFitOptions& options) {
       measurements, fabric, read_file<CollectiveProfile>(start, configs),
       {options.held_out_every, {options.held_out_groups.begin(), options.held_out_groups.end()}});
   for (const std::string& doubt : fit_doubts(measurements, fit)) {
-    spdlog::warn(doubt);
+    log_of(LogComponent::App).warn(doubt);
   }
   refuse_unmoved(configs.shown(start.string()), start_name, measurements, fit);
   const std::string name =

@@ -1,7 +1,6 @@
 #include "app/commands/calibrate_indices.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -15,6 +14,7 @@
 #include "base/file.hpp"
 #include "calibration/error_summary.hpp"
 #include "calibration/indices/index_fit.hpp"
+#include "sim/log.hpp"
 #include "traces/unpacked.hpp"
 
 namespace lockstep {
@@ -66,7 +66,8 @@ int calibrate_indices_command(const std::filesystem::path& file, double rows) {
       "\nfor the table in the model's file:   index_skew: {:.3g}, active_rows: {:.3g}, "
       "index_duplication: {:.3g}\n",
       model.skew, model.rows / rows, model.duplication);
-  for (const std::string& doubt : index_doubts(fit, points, held_out)) spdlog::warn("{}", doubt);
+  for (const std::string& doubt : index_doubts(fit, points, held_out))
+    log_of(LogComponent::App).warn("{}", doubt);
   return 0;
 }
 

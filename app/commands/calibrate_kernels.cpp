@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -24,6 +23,7 @@
 #include "calibration/kernels/gpu_model_names.hpp"
 #include "calibration/kernels/kernel_fit.hpp"
 #include "ops/kernel_model.hpp"
+#include "sim/log.hpp"
 
 namespace lockstep {
 namespace {
@@ -62,7 +62,8 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
 /// Warns of a file that names another GPU's model than --gpu is.
 void warn_of_another_gpu(const std::string& device, const std::string& file, const std::string& gpu) {
   if (GpuModelNames{ConfigPath::standard().names("gpus")}.tell_apart(device, gpu)) {
-    spdlog::warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
+    log_of(LogComponent::App)
+        .warn("{} is of '{}', and --gpu is {}: a kernel's time is its own GPU's", file, device, gpu);
   }
 }
 
@@ -74,11 +75,13 @@ void warn_of_another_board(const KernelImportReport& found, const std::string& f
   const double factor = found.memory / gpu.memory;
   if (std::max(factor, 1 / factor) <= kSame) return;
   constexpr Bytes kGigabyte{1e9};
-  spdlog::warn(
-      "{} is of a GPU with {:.1f} GB of memory ({}), and {} has {:.1f} GB: another board, and a memory of "
-      "another rate",
-      file, found.memory / kGigabyte, found.device.empty() ? "no name said" : found.device, gpu.name,
-      gpu.memory / kGigabyte);
+  log_of(LogComponent::App)
+      .warn(
+          "{} is of a GPU with {:.1f} GB of memory ({}), and {} has {:.1f} GB: another board, and a memory "
+          "of "
+          "another rate",
+          file, found.memory / kGigabyte, found.device.empty() ? "no name said" : found.device, gpu.name,
+          gpu.memory / kGigabyte);
 }
 
 /// Kernels timed alone run at a clock that training does not keep: some GPUs have a model for each.
@@ -86,10 +89,11 @@ void warn_of_power(const std::string& gpu) {
   const std::string alone = gpu + "_boost";
   const std::vector<std::string> names = ConfigPath::standard().names("gpus");
   if (std::ranges::find(names, alone) != names.end()) {
-    spdlog::warn(
-        "{} has the rates that its power limit leaves to minutes of training; kernels timed alone are "
-        "those of {}",
-        gpu, alone);
+    log_of(LogComponent::App)
+        .warn(
+            "{} has the rates that its power limit leaves to minutes of training; kernels timed alone are "
+            "those of {}",
+            gpu, alone);
   }
 }
 
@@ -197,7 +201,7 @@ int fit_constants_command(const std::vector<std::filesystem::path>& files, const
   constexpr double kHeldOut = 0.2;
   const ConstantFit fit = fit_constants(read_kernel_csv(files), std::ref(gpus), kHeldOut);
   fmt::print("split by shape, before fitting: {:.0f} % held out\n{}", 100 * kHeldOut, constant_fit_text(fit));
-  for (const std::string& doubt : constant_doubts(fit)) spdlog::warn("{}", doubt);
+  for (const std::string& doubt : constant_doubts(fit)) log_of(LogComponent::App).warn("{}", doubt);
   warn_of_power(fit.gpu);
   const std::string its_name = name.empty() ? std::filesystem::path{output}.stem().string() : name;
   const std::string source = fmt::format("lockstep calibrate fit {} --constants; by shape, {:.0f} % held out",

@@ -34,7 +34,7 @@ using namespace generate;
 
 constexpr double kMilli = 1e3;
 
-double step_of(const Machine& machine, const Job& job) {
+double step_of(const generate::Machine& machine, const Job& job) {
   return machine.simulate(job).mean_step().in_base_units();
 }
 

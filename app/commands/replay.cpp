@@ -135,7 +135,7 @@ std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun
   for (const replay::NamedWhatIf& change : changes) {
     const bool is_last = &change == &changes.back();
     TimelineFile timeline{is_last ? folder : nullptr, kChanged, run.fabric()};
-    results.push_back({change.name, run.simulate(&change.edit, timeline.opener())});
+    results.push_back({change.name, run.simulate(&change.edit, timeline.opener(), EngineMode::RunAhead)});
     ReplayRun::Result& result = results.back().result;
     if (result.remark.empty() && result.simulation.fingerprint == plain.simulation.fingerprint) {
       result.remark = nothing_changed(change.edit, run.replay());
@@ -197,7 +197,7 @@ int replay_command(const ReplayOptions& options) {
     }
   }};
   TimelineFile timeline{timelines.get(), kTimeline, run.fabric()};
-  const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener());
+  const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener(), EngineMode::RunAhead);
   const std::string shown = timeline.finish(plain.simulation);
   const std::vector<WhatIfResult> changes = simulate_changes(run, plain, timelines.get());
   std::string converted;

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -31,6 +30,8 @@
 #include "scenario/sensitivity.hpp"
 #include "scenario/straddling_groups.hpp"
 #include "scenario/trust.hpp"
+#include "sim/log.hpp"
+#include "sim/tracing.hpp"
 
 namespace lockstep {
 namespace {
@@ -44,7 +45,8 @@ void warn_of_traces(const ResolvedScenario& resolved) {
     }
   }
   if (!odd.empty()) {
-    spdlog::warn("odd about the traces: {}; `lockstep import FILE` explains", fmt::join(odd, ", "));
+    log_of(LogComponent::App)
+        .warn("odd about the traces: {}; `lockstep import FILE` explains", fmt::join(odd, ", "));
   }
 }
 
@@ -53,17 +55,19 @@ void warn_of_guesses(const ResolvedScenario& resolved) {
   constexpr double kWorthALine = 0.02;
   const OutOfRange out_of_range = kernels_out_of_range(resolved);
   if (out_of_range.share > kWorthALine) {
-    spdlog::warn(
-        "{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
-        100 * out_of_range.share, fmt::join(out_of_range.kernels, ", "));
+    log_of(LogComponent::App)
+        .warn("{:.0f} % of the kernel time is outside the ranges that the kernel models were checked in: {}",
+              100 * out_of_range.share, fmt::join(out_of_range.kernels, ", "));
   }
   if (out_of_range.fell_back > kWorthALine) {
-    spdlog::warn(
-        "{:.0f} % of the kernel time is outside what the GPU's networks were trained on; formulas answered, "
-        "with a wider band: {}",
-        100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
+    log_of(LogComponent::App)
+        .warn(
+            "{:.0f} % of the kernel time is outside what the GPU's networks were trained on; formulas "
+            "answered, with a wider band: {}",
+            100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
   }
-  spdlog::info("collectives as measured on '{}', host as '{}'", resolved.profile.name, resolved.host.name);
+  log_of(LogComponent::App)
+      .info("collectives as measured on '{}', host as '{}'", resolved.profile.name, resolved.host.name);
 }
 
 /// A sample has no lookup more often than it has lookups.
@@ -78,11 +82,12 @@ void warn_of_indices(const ResolvedScenario& resolved) {
   };
   const auto odd = std::ranges::find_if(tables, is_odd);
   if (odd != tables.end()) {
-    spdlog::warn(
-        "table {} ({} such): each index repeats index_duplication {:g} times within its sample, which has "
-        "pooling_factor {:g} lookups: at most {:g} times where all samples have as many",
-        odd - tables.begin(), std::ranges::count_if(tables, is_odd), odd->index_duplication,
-        odd->pooling_factor, std::max(1.0, odd->pooling_factor));
+    log_of(LogComponent::App)
+        .warn(
+            "table {} ({} such): each index repeats index_duplication {:g} times within its sample, which "
+            "has pooling_factor {:g} lookups: at most {:g} times where all samples have as many",
+            odd - tables.begin(), std::ranges::count_if(tables, is_odd), odd->index_duplication,
+            odd->pooling_factor, std::max(1.0, odd->pooling_factor));
   }
 }
 
@@ -90,12 +95,29 @@ void warn_of_indices(const ResolvedScenario& resolved) {
 void warn_of_full_memory(const ResolvedScenario& resolved) {
   const auto fullest = fullest_rank(resolved);
   if (fullest && fullest->is_tight()) {
-    spdlog::warn(
-        "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits for "
-        "the "
-        "device and gives free segments back (retries of cudaMalloc), which may make steps longer than this",
-        fullest->rank, 100 * fullest->share());
+    log_of(LogComponent::App)
+        .warn(
+            "rank {} needs {:.1f} % of its GPU's memory: where PyTorch's allocator finds no room, it waits "
+            "for the device and gives free segments back (retries of cudaMalloc), which may make steps "
+            "longer than this",
+            fullest->rank, 100 * fullest->share());
   }
+}
+
+/// Checks the settings of SimGrid's tracing. @return the file that it writes; empty: nothing is traced
+std::string traced_file_of(const RunOptions& options) {
+  for (const std::string& setting : options.tracing) {
+    try {
+      check_tracing_setting(setting);
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument{fmt::format("--cfg {}: {}", setting, problem.what())};
+    }
+  }
+  if (!options.tracing.empty() && !asks_for_tracing(options.tracing)) {
+    throw std::invalid_argument{
+        fmt::format("--cfg {}: nothing is traced without --cfg tracing:yes", options.tracing.front())};
+  }
+  return options.tracing.empty() ? "" : traced_file(options.tracing);
 }
 
 /// Writes the places of a DLRM's tables, in the form that `parallelism.embedding.plan` takes.
@@ -172,9 +194,9 @@ bool is_of_run(const std::string& name) {
 }
 
 int run_command(const RunOptions& options) {
-  spdlog::set_level(options.quiet     ? spdlog::level::err
-                    : options.verbose ? spdlog::level::debug
-                                      : spdlog::level::warn);
+  set_usual_log_level(options.quiet     ? spdlog::level::err
+                      : options.verbose ? spdlog::level::debug
+                                        : spdlog::level::warn);
   const Progress progress{options.quiet};
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
@@ -182,7 +204,7 @@ int run_command(const RunOptions& options) {
   check_memory(resolved);
   // Before there are threads, and a clock of SimGrid's.
   const std::vector<ImprovedStep> improved = more_of_each_resource(options, resolved, progress);
-  check_outputs({options.json});
+  check_outputs({options.json, traced_file_of(options)});
   std::optional<ResultFolder> results;
   if (options.json != "-" || !options.folder.empty()) {
     results.emplace(result_folder(options.folder, path), is_of_run);
@@ -207,10 +229,10 @@ int run_command(const RunOptions& options) {
   warn_of_indices(resolved);
   warn_of_full_memory(resolved);
   for (const std::string& sentence : straddling_groups(resolved)) {
-    spdlog::warn(sentence);
+    log_of(LogComponent::App).warn(sentence);
   }
   progress.say("planning");
-  const SimulationResult result = predict(resolved, open_timeline);
+  const SimulationResult result = predict(resolved, open_timeline, std::nullopt, options.tracing);
   const Sensitivity gains = gains_over(result.mean_step(), improved);
   const std::string metrics = metrics_json(resolved, result, gains);
   if (results) {
@@ -257,6 +279,10 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");
   command->add_flag("--sensitivity", options->sensitivity,
                     "also tell what 10 % more of each resource would buy");
+  command
+      ->add_option("--cfg", options->tracing,
+                   "KEY:VALUE: a setting of SimGrid's tracing, e.g. tracing:yes (docs/simgrid.md)")
+      ->allow_extra_args(false);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->add_flag("-v,--verbose", options->verbose, "say what was chosen and assumed");
   command->callback([options, assignments, &action] {

@@ -1,7 +1,6 @@
 #include "app/commands/validate.hpp"
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -25,6 +24,7 @@
 #include "calibration/residual_plot.hpp"
 #include "calibration/validation_text.hpp"
 #include "scenario/row_predictions.hpp"
+#include "sim/log.hpp"
 
 namespace lockstep {
 namespace {
@@ -233,7 +233,8 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
     return predict_all(set, with_files_beside({rows.begin(), rows.end()}, file), configs, run.jobs);
   };
   Validation validation = validate(set, folder, predict, run.every);
-  if (const std::string doubts = doubts_about_unit(validation); !doubts.empty()) spdlog::warn("{}", doubts);
+  if (const std::string doubts = doubts_about_unit(validation); !doubts.empty())
+    log_of(LogComponent::App).warn("{}", doubts);
   return validation;
 }
 

@@ -1,7 +1,6 @@
 #include "app/sweep/sweep_runner.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +16,7 @@
 #include "scenario/memory_demand.hpp"
 #include "scenario/prediction.hpp"
 #include "scenario/scenario_file.hpp"
+#include "sim/log.hpp"
 
 namespace lockstep {
 namespace {
@@ -41,7 +41,7 @@ std::string metrics_of(const YamlDocument& document, const ConfigPath& configs) 
 
 /// In a child: one point, from its scenario to its record.
 int simulate_point(const SweepPlan& plan, const SweepPoint& point, const std::filesystem::path& folder) {
-  spdlog::set_level(spdlog::level::err);
+  set_usual_log_level(spdlog::level::err);
   PointRecord record{point.key, {}, {}, {}};
   record.outcome = outcome_of([&] {
     const YamlDocument document = plan.document_of(point);
@@ -107,8 +107,9 @@ class SweepRunner {
       const auto row = read_row(options_.folder, point.key);
       const std::filesystem::path record = record_path(options_.folder, point.key);
       if (std::error_code absent; !row && std::filesystem::exists(record, absent)) {
-        spdlog::warn("{}: the record is damaged, or another version's; its point is simulated again",
-                     record.string());
+        log_of(LogComponent::App)
+            .warn("{}: the record is damaged, or another version's; its point is simulated again",
+                  record.string());
       }
       if (row && !is_final(row->outcome.exit_code) && !claims_.is_held(point.key)) {
         std::error_code gone;
@@ -199,8 +200,9 @@ class SweepRunner {
       waiting_since_ = Clock::now();
     } else if (!told_of_waiting_ && Clock::now() - waiting_since_ > kPatience && !open_.empty()) {
       told_of_waiting_ = true;
-      spdlog::warn("waiting for {}; a claim that is not renewed for {} s is void",
-                   claims_.holder(plan_.points()[open_.front()].key), PointClaims::kStaleAfter.count());
+      log_of(LogComponent::App)
+          .warn("waiting for {}; a claim that is not renewed for {} s is void",
+                claims_.holder(plan_.points()[open_.front()].key), PointClaims::kStaleAfter.count());
     }
   }
 

@@ -1,11 +1,11 @@
 #include "search/plans/plan_tasks.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "scenario/outcome.hpp"
+#include "sim/log.hpp"
 
 namespace lockstep {
 namespace {
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 /// In a child.
 int live(const std::function<void(std::size_t)>& body, std::size_t task) {
-  spdlog::set_level(spdlog::level::err);
+  set_usual_log_level(spdlog::level::err);
   const Outcome outcome = outcome_of([&] {
     body(task);
     return kExitOk;
@@ -60,6 +60,7 @@ std::vector<std::optional<PlanTaskEnd>> PlanTasks::run(std::size_t count,
     interruption_ = std::max(interruption_, children.interruption());
   }
   progress_.done();
+  log_of(LogComponent::Search).debug("{}: {} of {} done by {} processes", what, done, count, jobs_);
   return ends;
 }
 

@@ -1,13 +1,12 @@
 #include "sim/folding/fold.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 
 #include "sim/folding/digest.hpp"
+#include "sim/log.hpp"
 
 namespace lockstep {
 namespace {
@@ -54,13 +53,6 @@ RankKinds rank_kinds(const Job& job, const ExecutorSpec& spec) {
   return kinds;
 }
 
-bool has_uneven_calls(const Job& job) {
-  return std::ranges::any_of(job.programs, [](const auto& program) {
-    return std::ranges::any_of(program->collectives,
-                               [](const CollectiveCall& call) { return !call.send_bytes.empty(); });
-  });
-}
-
 bool shares_gpus(const Job& job) {
   std::set<VertexId> gpus;
   return std::ranges::any_of(job.ranks,
@@ -95,15 +87,22 @@ std::string_view objection(const Job& job, const ExecutorSpec& spec, const Simul
 
 }  // namespace
 
+bool has_uneven_calls(const Job& job) {
+  return std::ranges::any_of(job.programs, [](const auto& program) {
+    return std::ranges::any_of(program->collectives,
+                               [](const CollectiveCall& call) { return !call.send_bytes.empty(); });
+  });
+}
+
 std::unique_ptr<const Folding> fold(const Job& job, const ExecutorSpec& spec,
                                     const SimulationOptions& options) {
   if (const std::string_view why_not = objection(job, spec, options); !why_not.empty()) {
-    spdlog::debug("not folded: {}", why_not);
+    log_of(LogComponent::Sim).debug("not folded: {}", why_not);
     return nullptr;
   }
   const RankKinds kinds = rank_kinds(job, spec);
   if (kinds.count == job.ranks.size()) {
-    spdlog::debug("not folded: every rank is another");
+    log_of(LogComponent::Sim).debug("not folded: every rank is another");
     return nullptr;
   }
   std::vector<const CompiledProgram*> compiled;
@@ -114,8 +113,9 @@ std::unique_ptr<const Folding> fold(const Job& job, const ExecutorSpec& spec,
       job, *spec.fabric, traffic_of(job, *spec.fabric, compiled, spec.plan_collective), kinds.of_rank,
       options.network != NetworkMode::Alone);
   const std::size_t classes = folding->representatives().size();
-  spdlog::debug("folded: {} ranks are of {} classes, {} groups of {}", job.ranks.size(), classes,
-                folding->traffic().groups.size(), folding->groups().size());
+  log_of(LogComponent::Sim)
+      .debug("folded: {} ranks are of {} classes, {} groups of {}", job.ranks.size(), classes,
+             folding->traffic().groups.size(), folding->groups().size());
   return classes == job.ranks.size() ? nullptr : std::move(folding);
 }
 

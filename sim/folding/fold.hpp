@@ -18,6 +18,9 @@ namespace lockstep {
 [[nodiscard]] std::unique_ptr<const Folding> fold(const Job& job, const ExecutorSpec& spec,
                                                   const SimulationOptions& options);
 
+/// Whether a call of the job has unlike parts. Their bytes, and so its plan, are known only when it meets.
+[[nodiscard]] bool has_uneven_calls(const Job& job);
+
 /// Hands on the spans of representatives as those of all ranks that somebody wants.
 class UnfoldedTimeline final : public TimelineSink {
  public:

@@ -20,9 +20,9 @@ struct FlowsNetwork::Flows {
     s4u::CommPtr comm;  // kept until completion: SimGrid 3.32 crashes otherwise
     TransferId transfer = 0;
   };
-  Machine& machine;
   const Fabric& fabric;
   NvLinks nvlinks;
+  const Machine* machine;
   Ended ended;
   std::vector<Flow> flows;
   std::vector<std::size_t> free;
@@ -36,15 +36,16 @@ struct FlowsNetwork::Flows {
   void completed(const s4u::Comm& comm);
 };
 
-FlowsNetwork::FlowsNetwork(Machine& machine, const Fabric& fabric)
-    : flows_{std::make_unique<Flows>(Flows{machine, fabric, NvLinks{fabric}, {}, {}, {}, {}, {}, {}, {}})} {
+FlowsNetwork::FlowsNetwork(const Fabric& fabric)
+    : flows_{std::make_unique<Flows>(Flows{fabric, NvLinks{fabric}, nullptr, {}, {}, {}, {}, {}, {}, {}})} {
   simgrid_compat::on_comm_completion(
       [flows = flows_.get()](const s4u::Comm& comm) { flows->completed(comm); });
 }
 
 FlowsNetwork::~FlowsNetwork() = default;
 
-void FlowsNetwork::announce_to(Ended ended) {
+void FlowsNetwork::connect(const Machine& machine, Ended ended) {
+  flows_->machine = &machine;
   flows_->ended = std::move(ended);
 }
 
@@ -78,8 +79,8 @@ void FlowsNetwork::Flows::start_flow(const CommEdge& edge, std::span<const Verte
     slot = free.back();
     free.pop_back();
   }
-  auto comm = s4u::Comm::sendto_init(machine.host(members[static_cast<std::size_t>(edge.src)]),
-                                     machine.host(members[static_cast<std::size_t>(edge.dst)]));
+  auto comm = s4u::Comm::sendto_init(machine->host(members[static_cast<std::size_t>(edge.src)]),
+                                     machine->host(members[static_cast<std::size_t>(edge.dst)]));
   comm->set_payload_size(static_cast<std::uint64_t>(bytes));
   // NOLINTNEXTLINE(performance-no-int-to-ptr): what SimGrid carries for its users is a void*
   comm->set_data(reinterpret_cast<void*>(slot + 1));

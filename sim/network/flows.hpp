@@ -20,11 +20,11 @@ class FlowsNetwork final : public Network {
 
   using Ended = std::function<void(TransferId, double date)>;
 
-  FlowsNetwork(Machine& machine, const Fabric& fabric);
+  explicit FlowsNetwork(const Fabric& fabric);
   ~FlowsNetwork() override;
 
-  /// Who hears of completions; set before the first start.
-  void announce_to(Ended ended);
+  /// Sets where communications run and who hears of their ends, before the first start.
+  void connect(const Machine& machine, Ended ended);
 
   void prepare(const CollectivePlan& plan) override;
   /// @throws std::invalid_argument when more flows would be in flight than this SimGrid can bear

@@ -186,6 +186,9 @@ TransferId SharedNetwork::complete_next() {
     }
   }
   release(done.flight);
+  if (observer_) {
+    tell_loads(*flight.shape, -flight.rate, done.date);
+  }
   flight.shape = nullptr;
   flight.places.clear();
   free_.push_back(done.flight);
@@ -206,11 +209,20 @@ void SharedNetwork::set_rate(Index index, double rate, double date) {
   }
   flight.remaining = std::max(0.0, flight.remaining - flight.rate * (date - flight.since));
   flight.since = date;
+  if (observer_) {
+    tell_loads(*flight.shape, rate - flight.rate, date);
+  }
   flight.rate = rate;
   ++flight.version;
   const double left = flight.remaining > 0 ? flight.remaining / rate : 0;
   heap_.push_back({date + left, index, flight.version});
   std::push_heap(heap_.begin(), heap_.end());
+}
+
+void SharedNetwork::tell_loads(const Shape& shape, double more, double date) const {
+  for (const Use& use : shape.all) {
+    observer_(use.link, use.weight.value() * more, date);
+  }
 }
 
 /// Solves each connected component that changed, all changes of one date together.

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/network/link_weight.hpp"
@@ -35,6 +37,10 @@ class SharedNetwork final : public Network {
   [[nodiscard]] double next_completion() override;
   [[nodiscard]] bool completes_by(double date) override;
   TransferId complete_next() override;
+
+  /// Who hears how many bytes a second more (or less) a link carries from a date on.
+  using LoadObserver = std::function<void(LinkId link, double more, double date)>;
+  void observe_loads(LoadObserver observer) { observer_ = std::move(observer); }
 
  private:
   using Index = std::uint32_t;
@@ -90,6 +96,7 @@ class SharedNetwork final : public Network {
   void solve(double date);
   void fix(Index flight, double rate, double date);
   void drop_stale();
+  void tell_loads(const Shape& shape, double more, double date) const;
 
   std::vector<LinkState> links_;
   std::unordered_map<const CollectivePlan*, const Shape*> shapes_;
@@ -102,6 +109,7 @@ class SharedNetwork final : public Network {
   double dirty_date_ = 0;
   std::uint32_t mark_ = 0;
   bool merged_ = true;
+  LoadObserver observer_;
 };
 
 }  // namespace lockstep

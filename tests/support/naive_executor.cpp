@@ -308,7 +308,7 @@ class NaiveExecutor {
 }  // namespace
 
 NaiveResult simulate_naively(const SimulationInput& input) {
-  Machine machine{*input.fabric};
+  Machine machine{*input.fabric, every_part(*input.fabric)};
   return NaiveExecutor{input, machine}.run();
 }
 

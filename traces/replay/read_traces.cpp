@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "sim/log.hpp"
 #include "traces/recorded_file.hpp"
 #include "traces/replay/replay_job.hpp"
 
@@ -42,8 +43,12 @@ std::vector<kineto::RecordedTrace> read_windows(const std::vector<std::string>& 
   for (const std::string& path : paths) {
     const std::size_t before = traces.size();
     for (const std::string& file : files_of(path)) {
-      std::ranges::move(file == path ? read_recorded(file) : read_if_recorded(file),
-                        std::back_inserter(traces));
+      std::vector<kineto::RecordedTrace> read = file == path ? read_recorded(file) : read_if_recorded(file);
+      for (const kineto::RecordedTrace& trace : read) {
+        log_of(LogComponent::Traces)
+            .debug("{}: {} events, {} pieces of GPU work", file, trace.events, trace.work.size());
+      }
+      std::ranges::move(read, std::back_inserter(traces));
     }
     if (traces.size() == before) {
       throw InputError{

@@ -187,7 +187,7 @@ TEST(Engines, SimgridSimulatesOnceAProcess) {
     (void)simulate(input, options_for(EngineMode::RunAhead), nullptr);
     return std::string{"twice"};
   });
-  EXPECT_EQ(twice.error, "one simulation per process: SimGrid's clock does not restart");
+  EXPECT_EQ(twice.error, "one machine per process: SimGrid does not forget its platform");
   const auto input = input_of(job, fabric, planner);
   EXPECT_THROW((void)simulate(input, options_for(EngineMode::Bare, false, NetworkMode::Flows), nullptr),
                std::invalid_argument);
