@@ -119,7 +119,7 @@ Json shares_of(const SecondsByProvenance& seconds, double whole) {
 
 void add_trust(Json& json, const ResolvedScenario& resolved, const SimulationResult& result) {
   const StepBand band = step_band(resolved, result);
-  json["step_time_band"] = band.relative;
+  json["step_time_band"] = {{"faster", band.around.faster}, {"slower", band.around.slower}};
   json["band_along"] = result.critical_path.empty() ? "parts of a mean rank" : "critical path";
   json["rests_on"] = shares_of(band.by_provenance, band.seconds);
   for (const FamilyBand& family : band.families) {

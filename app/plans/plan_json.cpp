@@ -38,7 +38,7 @@ Json found_json(const PlanEvaluator& evaluator, const FoundPlan& found) {
   }
   if (found.evaluation) {
     json["step_s"] = found.evaluation->step;
-    json["band"] = found.evaluation->band;
+    json["band"] = {{"faster", found.evaluation->band.faster}, {"slower", found.evaluation->band.slower}};
     json["memory_bytes"] = found.evaluation->memory.total().in_base_units();
     json["normalised_memory_bytes"] = found.evaluation->normalised_memory;
     for (std::size_t use = 0; use < kMemoryUses; ++use) {

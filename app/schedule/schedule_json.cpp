@@ -8,6 +8,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json band_json(const Band& band) {
+  return {{"faster", band.faster}, {"slower", band.slower}};
+}
+
 Json parts_json(const StepParts& parts) {
   Json json;
   for (const auto& [part, name] : names_of(StepPart{})) {
@@ -18,7 +22,7 @@ Json parts_json(const StepParts& parts) {
 
 Json figures_json(const StepFigures& figures) {
   Json json{{"step_time_s", figures.step},
-            {"step_time_band", figures.band.relative},
+            {"step_time_band", band_json(figures.band.around)},
             {"model_flops", figures.flops},
             {"ranks", figures.ranks},
             {"samples", figures.samples},
@@ -117,7 +121,7 @@ void add_means(Json& json, const SchedulePrediction& prediction) {
   }
   const double seconds = prediction.totals.seconds;
   json["step_time_s"] = seconds / steps;
-  json["step_time_band"] = prediction.full.band.relative;
+  json["step_time_band"] = band_json(prediction.full.band.around);
   json["ranks"] = prediction.full.ranks;
   json["samples_per_s"] = samples / seconds;
   if (prediction.full.tokens) json["tokens_per_s"] = tokens / seconds;
