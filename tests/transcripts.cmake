@@ -15,6 +15,9 @@ foreach(scenario ${scenarios})
   set_tests_properties(golden.${name} PROPERTIES LABELS golden)
 endforeach()
 
+add_test(NAME golden.reference COMMAND python3 -B ${PROJECT_SOURCE_DIR}/tools/reference.py --lockstep $<TARGET_FILE:lockstep>)
+set_tests_properties(golden.reference PROPERTIES LABELS golden)
+
 file(GLOB expectations CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/inputs/*/*.expected)
 foreach(expectation ${expectations})
   cmake_path(GET expectation STEM name)

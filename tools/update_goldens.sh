@@ -28,4 +28,5 @@ for file in scenarios/*/scenario.yaml tests/inputs/*/*.expected; do
   python3 -B tools/run_transcript.py "$kind" "$path" --update || code=1
 done
 tools/readme_answers.py --write
+tools/reference.py --write
 exit "$code"
