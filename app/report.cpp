@@ -7,6 +7,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "calibration/band.hpp"
 #include "ops/collectives/collective.hpp"
 #include "ops/workload/batch_loader.hpp"
 #include "ops/workload/parallel/host_optimizer.hpp"
@@ -323,10 +324,6 @@ std::string plural(std::size_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string in_words(const Band& band) {
-  return fmt::format("-{:.0f} to +{:.0f} %", 100 * band.faster, 100 * band.slower);
-}
-
 std::string trust_lines(const StepBand& band) {
   constexpr std::size_t kFamilies = 4;  // named in a line
   std::string text = "\nwhat it rests on\n";
@@ -362,12 +359,12 @@ std::string headline(const ResolvedScenario& resolved, const SimulationResult& r
     return fmt::format("  {}, {} of trace {}\n{}\nrun time     {}{}\n", ranks,
                        plural(static_cast<std::size_t>(resolved.job.steps), "run"), trace->chakra,
                        machine_remarks(resolved), step,
-                       band.around.slower >= 0.005 ? fmt::format("  ({})", in_words(band.around)) : "");
+                       around(band).slower >= 0.005 ? fmt::format("  ({})", in_words(around(band))) : "");
   }
   const auto batch = resolved.scenario.workload->global_batch;
   return fmt::format("  {}, {} steps of {} samples\n{}\n", ranks, resolved.job.steps, batch,
                      machine_remarks(resolved)) +
-         fmt::format("step time    {}  ({}), {:.4g} samples/s\n", step, in_words(band.around),
+         fmt::format("step time    {}  ({}), {:.4g} samples/s\n", step, in_words(around(band)),
                      *figures.samples_per_s);
 }
 

@@ -21,9 +21,6 @@ namespace lockstep {
 /// One sentence: what bounds the step, and by how much.
 [[nodiscard]] std::string bottleneck(const ResolvedScenario& resolved, const SimulationResult& result);
 
-/// `-12 to +25 %`: what a measured time may be of the predicted one.
-[[nodiscard]] std::string in_words(const Band& band);
-
 /// `what a step rests on`, a line for each provenance with its part of the step and the families behind it.
 [[nodiscard]] std::string trust_lines(const StepBand& band);
 

@@ -8,11 +8,6 @@
 namespace lockstep {
 namespace {
 
-// By tools/derive/step_bands.py (docs/trust.md).
-constexpr double kOmitted = 0.06;  // what predictions leave out, of a step
-constexpr double kSlower = 1.65;   // of measured steps over predicted ones
-constexpr double kFaster = 1.0;
-
 struct Sums {
   double together = 0;  // sum of half-widths
   double apart = 0;     // sum of their squares
@@ -36,10 +31,9 @@ StepBand step_band(std::span<const PathPrediction> predictions, double common) {
     sums.family.seconds += prediction.seconds;
     sums.family.by_provenance[provenance] += prediction.seconds;
     band.seconds += prediction.seconds;
-    predicted += prediction.band > 0 ? prediction.seconds : 0;
     band.by_provenance[provenance] += prediction.seconds;
   }
-  double variance = 0, predicted = 0;
+  double variance = 0;
   for (auto& [name, sums] : families) {
     const double own = common * common * sums.together * sums.together + (1 - common * common) * sums.apart;
     variance += own;
@@ -49,13 +43,7 @@ StepBand step_band(std::span<const PathPrediction> predictions, double common) {
   }
   std::ranges::stable_sort(band.families, std::ranges::greater{}, &FamilyBand::half_width);
   band.relative = band.seconds > 0 ? std::sqrt(variance) / band.seconds : 0;
-  band.around = calibrated(band.relative, band.seconds > 0 ? predicted / band.seconds : 0);
   return band;
-}
-
-Band calibrated(double relative, double predicted) {
-  const double spread = std::hypot(relative, kOmitted * predicted);
-  return {1 - 1 / (1 + kFaster * spread), kSlower * spread};
 }
 
 }  // namespace lockstep

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "calibration/band.hpp"
 #include "sim/critical_path.hpp"
 
 namespace lockstep {
@@ -26,13 +25,12 @@ struct FamilyBand {
 
 struct StepBand {
   double relative = 0;               ///< half-width by the errors of the pieces, of the sum of all
-  Band around;                       ///< the 90 % interval: calibrated()
   double seconds = 0;                ///< the sum of all
   std::vector<FamilyBand> families;  ///< largest half-width first
   SecondsByProvenance by_provenance{};
 };
 
-/// The band of a sum of predictions, as that of a step is of those on its critical path: a step gets longer
+/// The half-width of a sum of predictions, as that of a step is of those on its critical path: a step gets longer
 /// by what a piece on the path gets longer, to first order.
 ///
 /// With b_i the half-width of a prediction's time t_i, family by family
@@ -42,21 +40,10 @@ struct StepBand {
 /// c^2 is the part of the variance that all predictions of a family share in a run (a model that is too fast
 /// is too fast for all its kernels); the rest is each prediction's own, and families are independent.
 ///
-/// The pieces' errors alone do not hold nine of ten measured steps: what a prediction leaves out is in none of
-/// them, and makes it too fast. `around` is calibrated() to measured steps.
-///
 /// @param common c, 0 (independent) to 1 (all of a family off in the same direction). The default is the
 /// median over
 ///        the 34 tables of docs/models.md of |bias| / mean absolute error.
 /// @throws std::invalid_argument for a common part outside 0 to 1
 [[nodiscard]] StepBand step_band(std::span<const PathPrediction> predictions, double common = 0.75);
-
-/// The interval that holds nine of ten measured steps of sets that decided nothing of it, from the half-width
-/// by the pieces' errors: with u = sqrt(relative^2 + (omitted x predicted)^2), the measured step is at most
-/// 1 + slower u times as long and at least 1 / (1 + faster u) times. The three constants are those of
-/// tools/derive/step_bands.py, from all sets of measured steps, each set with the same weight.
-/// @param predicted share of the step's time that models predicted: what was recorded or given leaves
-/// nothing out
-[[nodiscard]] Band calibrated(double relative, double predicted = 1);
 
 }  // namespace lockstep

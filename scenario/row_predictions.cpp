@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/forked_tasks.hpp"
 #include "base/yaml_document.hpp"
+#include "calibration/band.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/prediction.hpp"
 #include "scenario/time_shares.hpp"
@@ -123,7 +124,7 @@ PredictedTimes predict_row(const std::string& name, const ScenarioSettings& sett
   const ResolvedScenario resolved = build(document, configs);
   const SimulationResult result = predict(resolved, nullptr, engine);
   const StepBand band = step_band(resolved, result);
-  return {result.mean_step(), Seconds{gpu_busy_per_step(result, resolved.job.steps)}, band.around,
+  return {result.mean_step(), Seconds{gpu_busy_per_step(result, resolved.job.steps)}, around(band),
           band.relative, kernels_per_step(resolved.job, result)};
 }
 

@@ -3,6 +3,8 @@
 
 #include "app/schedule/schedule_report.hpp"
 
+#include "calibration/band.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -22,7 +24,7 @@ Json parts_json(const StepParts& parts) {
 
 Json figures_json(const StepFigures& figures) {
   Json json{{"step_time_s", figures.step},
-            {"step_time_band", band_json(figures.band.around)},
+            {"step_time_band", band_json(around(figures.band))},
             {"model_flops", figures.flops},
             {"ranks", figures.ranks},
             {"samples", figures.samples},
@@ -121,7 +123,7 @@ void add_means(Json& json, const SchedulePrediction& prediction) {
   }
   const double seconds = prediction.totals.seconds;
   json["step_time_s"] = seconds / steps;
-  json["step_time_band"] = band_json(prediction.full.band.around);
+  json["step_time_band"] = band_json(around(prediction.full.band));
   json["ranks"] = prediction.full.ranks;
   json["samples_per_s"] = samples / seconds;
   if (prediction.full.tokens) json["tokens_per_s"] = tokens / seconds;

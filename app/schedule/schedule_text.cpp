@@ -6,6 +6,7 @@
 
 #include "app/report.hpp"
 #include "app/schedule/schedule_report.hpp"
+#include "calibration/band.hpp"
 
 namespace lockstep {
 namespace {
@@ -59,7 +60,7 @@ std::string phase_lines(const SchedulePrediction& prediction) {
     text += fmt::format(
         "    {:<{}}  {:>10.0f}  {:<{}}  {:>10}  {:>12}  {:>6.3f}  {:>6.3f}  {:>10}  {}{}\n",
         phase.name, name, phase.steps, kept[i + 1], keep, to_string(Seconds{phase.figures.step}),
-        in_words(phase.figures.band.around), phase.figures.step / prediction.full.step, flops,
+        in_words(around(phase.figures.band)), phase.figures.step / prediction.full.step, flops,
         memory_text(phase.figures), part_text(phase.figures),
         phase.quality ? fmt::format(" ({})", *phase.quality) : "");
   }

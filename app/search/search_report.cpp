@@ -6,6 +6,7 @@
 
 #include "app/report.hpp"
 #include "app/search/plan_reasons.hpp"
+#include "calibration/band.hpp"
 #include "scenario/trust.hpp"
 #include "search/embedding/device_loads.hpp"
 #include "search/embedding/left_out_plans.hpp"
@@ -108,7 +109,7 @@ std::string beside(const char* what, const Candidate* other, const Candidate& be
 std::string search_text(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   const ResolvedScenario resolved = problem.under(best.plan);
   const SimulationResult simulated = predict(resolved, nullptr, EngineMode::Bare);
-  const Band band = step_band(resolved, simulated).around;
+  const Band band = around(step_band(resolved, simulated));
   const Candidate* const rule = result.best_rule();
   const Candidate* const own = result.own();
   const auto beats = [&](const Candidate* other) { return other == nullptr || *best.step <= *other->step; };

@@ -101,7 +101,7 @@ std::vector<std::uint32_t> kinds_of(const ResolvedScenario& resolved) {
 }  // namespace
 
 std::string printed(const PlanEvaluation& evaluation) {
-  std::string text = fmt::format("{} {} {} {} {} {}", evaluation.step, evaluation.band.faster, evaluation.band.slower,
+  std::string text = fmt::format("{} {} {} {} {}", evaluation.step, evaluation.band,
                                  evaluation.normalised_memory, evaluation.capacity, evaluation.host_share);
   print(text, evaluation.memory);
   return text;
@@ -110,7 +110,7 @@ std::string printed(const PlanEvaluation& evaluation) {
 PlanEvaluation evaluation_in(const std::string& printed) {
   std::istringstream in{printed};
   PlanEvaluation evaluation;
-  in >> evaluation.step >> evaluation.band.faster >> evaluation.band.slower >> evaluation.normalised_memory >> evaluation.capacity >>
+  in >> evaluation.step >> evaluation.band >> evaluation.normalised_memory >> evaluation.capacity >>
       evaluation.host_share;
   read(in, evaluation.memory);
   return evaluation;
@@ -284,7 +284,7 @@ PlanEvaluation PlanEvaluator::evaluate(const std::optional<PlanCandidate>& candi
   if (evaluation.fits()) {
     const SimulationResult result = predict(resolved, nullptr);
     evaluation.step = result.mean_step().in_base_units();
-    evaluation.band = step_band(resolved, result).around;
+    evaluation.band = step_band(resolved, result).relative;
   }
   return evaluation;
 }
