@@ -51,7 +51,7 @@ constexpr CpuCore kKnownCore = CpuCore::SapphireRapids;
 constexpr PythonVersion kKnownPython = PythonVersion::V312;
 constexpr double kAnySpeed = 1.2, kAnyMachines = 0.33;
 constexpr double kVirtualSpeed = 0.9, kVirtualMachines = 0.22;
-constexpr double kTraceError = 0.142;
+constexpr double kErrorAtKnownSpeed = 0.142;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ HostSpeed expected_speed(const HostMachine& machine) {
   const double native = (machine.is_virtual ? kVirtualSpeed : kAnySpeed) * speed_of(machine.cpu, clock) /
                         speed_of(kKnownCore, usual_clock_ghz(kKnownCore));
   const double version = machine.python ? speed_of(*machine.python) / speed_of(kKnownPython) : 1;
-  return {native, native * version, kTraceError, machine.is_virtual ? kVirtualMachines : kAnyMachines};
+  return {native, native * version, kErrorAtKnownSpeed, machine.is_virtual ? kVirtualMachines : kAnyMachines};
 }
 
 }  // namespace lockstep

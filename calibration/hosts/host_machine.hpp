@@ -40,8 +40,8 @@ constexpr auto names_of(PythonVersion /*unused*/) {
 /// What a user knows of a machine.
 struct HostMachine {
   CpuCore cpu = CpuCore::SapphireRapids;
-  std::optional<double> clock_ghz;      ///< the highest of one busy core; left out: usual_clock_ghz()
-  std::optional<PythonVersion> python;  ///< left out: as on the machines that are known
+  std::optional<double> clock_ghz{};      ///< the highest of one busy core; left out: usual_clock_ghz()
+  std::optional<PythonVersion> python{};  ///< left out: as on the machines that are known
   bool is_virtual = false;
 };
 
