@@ -33,7 +33,10 @@ def names_of_sets():
 
 def host_of(name):
     """How a set says its host: '' where it does not, 'named', or 'speed set' by hand."""
-    text = re.sub(r"(?m)^\s*#.*$", "", (SETS / f"{name}.yaml").read_text())
+    text = (SETS / f"{name}.yaml").read_text()
+    for included in re.findall(r"(?m)^include: (\S+)$", text):
+        text += (SETS.parent / included).read_text()
+    text = re.sub(r"(?m)^\s*#.*$", "", text)
     if re.search(r"\bhost\.speed:", text):
         return "speed set"
     return "named" if re.search(r"(?m)(^\s+|[{,]\s*)host(\.from)?:", text) else ""
@@ -62,9 +65,12 @@ def percent(value):
 def rows_of(name, asked):
     """The set's lines of the file, by predicting it."""
     answer = predicted(name, asked)
-    host = host_of(name)
-    default = predicted(name, asked, "--default-host") if host else answer
-    rows = []
+    return lines_of(name, answer, predicted(name, asked, "--default-host") if host_of(name) else answer)
+
+
+def lines_of(name, answer, default):
+    """From what the program says of the set as it is, and on the default host."""
+    host, rows = host_of(name), []
     for of, lines in answer["errors"].items():
         ours, theirs = lines[-1]["lockstep"], default["errors"][of][-1]["lockstep"]
         rank = answer.get("rank_correlation_of_step", {}).get("all_points") if of == "step" else None
