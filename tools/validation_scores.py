@@ -143,8 +143,11 @@ def steps(rows):
 
 
 def link(name, folder):
-    pages = {page.stem for page in (ROOT / "docs" / "validation").glob("*.md")}
-    return f"[`{name}`]({folder}validation/{name}.md)" if name in pages else f"`{name}`"
+    """To the page that quotes the set's answer."""
+    for page in sorted((ROOT / "docs" / "validation").glob("*.md")):
+        if page.stem == name or re.search(rf"lockstep validate {name}\b", page.read_text()):
+            return f"[`{name}`]({folder}validation/{page.name})"
+    return f"`{name}`"
 
 
 def accuracy_table(rows, folder):
