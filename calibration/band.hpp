@@ -24,9 +24,9 @@ struct Band {
 }
 
 /// The interval that holds nine of ten measured steps of sets that decided nothing of it, from the half-width
-/// by the pieces' errors (StepBand::relative). These alone do not hold them: what a prediction leaves out is in
-/// none of them, and makes it too fast. With u = sqrt(relative^2 + (omitted x predicted)^2), the measured step
-/// is at most 1 + slower u times as long and at least 1 / (1 + faster u) times. The factors are those of
+/// by the pieces' errors (StepBand::relative). These alone do not hold them: what a prediction leaves out is
+/// in none of them, and makes it too fast. With u = sqrt(relative^2 + (omitted x predicted)^2), the measured
+/// step is at most 1 + slower u times as long and at least 1 / (1 + faster u) times. The factors are those of
 /// tools/derive/step_bands.py, from all sets of measured steps, each set with the same weight.
 /// @param predicted share of the step's time that models predicted: what was recorded or given leaves nothing
 /// out

@@ -30,8 +30,8 @@ struct StepBand {
   SecondsByProvenance by_provenance{};
 };
 
-/// The half-width of a sum of predictions, as that of a step is of those on its critical path: a step gets longer
-/// by what a piece on the path gets longer, to first order.
+/// The half-width of a sum of predictions, as that of a step is of those on its critical path: a step gets
+/// longer by what a piece on the path gets longer, to first order.
 ///
 /// With b_i the half-width of a prediction's time t_i, family by family
 ///

@@ -55,12 +55,12 @@ struct Validation {
 
 struct PredictedTimes {
   Seconds step;
-  Seconds gpu_busy;              ///< at least one stream active, a step
-  std::optional<Band> band{};    ///< around the step time
-  double spread = 0;             ///< StepBand::relative of a step: what its band was calibrated from
-  double kernels = 0;            ///< that a GPU runs in a step, copies and memory sets aside
-  bool in_range = true;          ///< of kernels: false when outside what their models were checked in
-  std::string refused{};         ///< why nothing is predicted of the row; empty: it is
+  Seconds gpu_busy;            ///< at least one stream active, a step
+  std::optional<Band> band{};  ///< around the step time
+  double spread = 0;           ///< StepBand::relative of a step: what its band was calibrated from
+  double kernels = 0;          ///< that a GPU runs in a step, copies and memory sets aside
+  bool in_range = true;        ///< of kernels: false when outside what their models were checked in
+  std::string refused{};       ///< why nothing is predicted of the row; empty: it is
 };
 
 /// Predicts the scenarios of rows, in their order.

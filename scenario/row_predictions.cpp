@@ -26,8 +26,8 @@ constexpr std::size_t kRowsOfATask =
     8;                   // so few that processes end together, so many that forks cost nothing
 constexpr int kBug = 1;  // exit code, as main()
 
-/// Prints a row on standard output, read back by times_in(): the numbers of PredictedTimes, and the length of the text that
-/// refuses it, with that text behind.
+/// Prints a row on standard output, read back by times_in(): the numbers of PredictedTimes, and the length of
+/// the text that refuses it, with that text behind.
 void print(const PredictedTimes& times) {
   const Band band = times.band.value_or(Band{});
   fmt::print("{} {} {} {} {} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(),

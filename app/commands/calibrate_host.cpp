@@ -20,8 +20,8 @@
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
 #include "base/yaml_reader.hpp"
-#include "calibration/hosts/event_cost.hpp"
 #include "calibration/hosts/derived_host.hpp"
+#include "calibration/hosts/event_cost.hpp"
 #include "calibration/hosts/host_machine.hpp"
 #include "calibration/hosts/host_probe.hpp"
 #include "calibration/hosts/host_profile.hpp"
@@ -200,7 +200,8 @@ std::string name_of_profile(const CalibrateHostOptions& options) {
 }
 
 /// A profile to its file, or stdout. @param rests_on e.g. `84 operators`
-void write_profile(const std::string& text, const std::string& rests_on, const std::filesystem::path& output) {
+void write_profile(const std::string& text, const std::string& rests_on,
+                   const std::filesystem::path& output) {
   if (output.empty()) {
     fmt::print("{}", text);
     return;
@@ -229,10 +230,11 @@ int calibrate_by_probe(const CalibrateHostOptions& options) {
   write_derived({name_of_profile(options), machine_in_words(probe), basis_in_words(probe, probed)},
                 probed.speed, start, options.output);
   if (probed.operators == 0) {
-    fmt::print(stderr,
-               "no operator was launched: machines at one such speed differ by {:.0f} % on average. With PyTorch "
-               "and a GPU the probe says more, and a trace of PyTorch's profiler the most\n",
-               100 * probed.speed.machines);
+    fmt::print(
+        stderr,
+        "no operator was launched: machines at one such speed differ by {:.0f} % on average. With PyTorch "
+        "and a GPU the probe says more, and a trace of PyTorch's profiler the most\n",
+        100 * probed.speed.machines);
   }
   return 0;
 }
@@ -254,12 +256,12 @@ int calibrate_by_machine(const CalibrateHostOptions& options) {
   if (options.clock_ghz > 0) machine.clock_ghz = options.clock_ghz;
   if (!options.python.empty()) machine.python = named<PythonVersion>("--python", options.python);
   const HostSpeed speed = expected_speed(machine);
-  const std::string words =
-      fmt::format("{} at {} GHz{}{}", options.cpu, machine.clock_ghz.value_or(usual_clock_ghz(machine.cpu)),
-                  options.python.empty() ? "" : ", Python " + options.python,
-                  options.is_virtual ? ", virtual" : "");
-  write_derived({name_of_profile(options), words, "the middle of the machines that are known, by core and clock"},
-                speed, start, options.output);
+  const std::string words = fmt::format(
+      "{} at {} GHz{}{}", options.cpu, machine.clock_ghz.value_or(usual_clock_ghz(machine.cpu)),
+      options.python.empty() ? "" : ", Python " + options.python, options.is_virtual ? ", virtual" : "");
+  write_derived(
+      {name_of_profile(options), words, "the middle of the machines that are known, by core and clock"},
+      speed, start, options.output);
   fmt::print(stderr, "not measured: machines of which as much is known differ by {:.0f} % on average\n",
              100 * speed.machines);
   return 0;
@@ -309,16 +311,19 @@ void add_without_traces(CLI::App& command, CLI::Option& traces, CalibrateHostOpt
   constexpr double kMostGhz = 8;
   CLI::Option* const probe =
       command
-          .add_option("--probe", options.probe,
-                      "in place of traces: what tools/capture/probe_host.py measured there, without a GPU or with")
+          .add_option(
+              "--probe", options.probe,
+              "in place of traces: what tools/capture/probe_host.py measured there, without a GPU or with")
           ->check(CLI::ExistingFile)
           ->excludes(&traces);
-  CLI::Option* const cpu = command
-                               .add_option("--cpu", options.cpu,
-                                           "in place of traces: the core of the CPU, e.g. sapphire_rapids, milan")
-                               ->excludes(&traces)
-                               ->excludes(probe);
-  command.add_option("--clock-ghz", options.clock_ghz, "highest clock of one busy core; left out: the usual one")
+  CLI::Option* const cpu =
+      command
+          .add_option("--cpu", options.cpu,
+                      "in place of traces: the core of the CPU, e.g. sapphire_rapids, milan")
+          ->excludes(&traces)
+          ->excludes(probe);
+  command
+      .add_option("--clock-ghz", options.clock_ghz, "highest clock of one busy core; left out: the usual one")
       ->check(CLI::Range(0.5, kMostGhz))
       ->needs(cpu);
   command.add_option("--python", options.python, "version of Python there, e.g. 3.11")->needs(cpu);
@@ -330,8 +335,9 @@ void add_without_traces(CLI::App& command, CLI::Option& traces, CalibrateHostOpt
 void add_calibrate_host(CLI::App& calibrate, std::function<int()>& action) {
   const auto options = std::make_shared<CalibrateHostOptions>();
   CLI::App* command = calibrate.add_subcommand(
-      "host", "what your CPU spends on operators and launches, from traces of PyTorch's profiler or from "
-                                           "a probe of half a minute");
+      "host",
+      "what your CPU spends on operators and launches, from traces of PyTorch's profiler or from "
+      "a probe of half a minute");
   command->footer(
       "examples:\n"
       "  lockstep calibrate host traces/ -o my_host.yaml\n"

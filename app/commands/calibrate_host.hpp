@@ -20,7 +20,7 @@ struct CalibrateHostOptions {
   double clock_ghz = 0;             ///< of one busy core; 0: the usual one
   std::string python;               ///< version; or empty
   bool is_virtual = false;
-  std::string name;                 ///< of the new profile; empty: that of the output
+  std::string name;  ///< of the new profile; empty: that of the output
   std::string start = "a100_server";
   std::string event_cost = "2 us", call_cost = "2 us";  ///< what the profiler adds
   std::string step_time;                                ///< of a step without it, which tells both; or empty

@@ -57,12 +57,11 @@ std::string phase_lines(const SchedulePrediction& prediction) {
   for (std::size_t i = 0; i < std::min(kMostRows, prediction.phases.size()); ++i) {
     const PredictedPhase& phase = prediction.phases[i];
     const double flops = prediction.full.flops > 0 ? phase.figures.flops / prediction.full.flops : 1;
-    text += fmt::format(
-        "    {:<{}}  {:>10.0f}  {:<{}}  {:>10}  {:>12}  {:>6.3f}  {:>6.3f}  {:>10}  {}{}\n",
-        phase.name, name, phase.steps, kept[i + 1], keep, to_string(Seconds{phase.figures.step}),
-        in_words(around(phase.figures.band)), phase.figures.step / prediction.full.step, flops,
-        memory_text(phase.figures), part_text(phase.figures),
-        phase.quality ? fmt::format(" ({})", *phase.quality) : "");
+    text += fmt::format("    {:<{}}  {:>10.0f}  {:<{}}  {:>10}  {:>12}  {:>6.3f}  {:>6.3f}  {:>10}  {}{}\n",
+                        phase.name, name, phase.steps, kept[i + 1], keep,
+                        to_string(Seconds{phase.figures.step}), in_words(around(phase.figures.band)),
+                        phase.figures.step / prediction.full.step, flops, memory_text(phase.figures),
+                        part_text(phase.figures), phase.quality ? fmt::format(" ({})", *phase.quality) : "");
   }
   if (prediction.phases.size() > kMostRows) {
     text += fmt::format("    and {} more\n", prediction.phases.size() - kMostRows);

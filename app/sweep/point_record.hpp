@@ -22,7 +22,7 @@ struct SweepRow {
   std::vector<std::string> labels;  ///< by column of the plan
   std::string key;
   Outcome outcome;
-  std::optional<double> step_time;  ///< s
+  std::optional<double> step_time;    ///< s
   std::optional<double> band_faster;  ///< Band, of the step time
   std::optional<double> band_slower;
   std::optional<double> ranks;

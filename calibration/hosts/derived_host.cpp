@@ -10,8 +10,8 @@ namespace lockstep {
 
 std::string derived_host(const DerivedHost& words, const HostSpeed& speed, const HostOverheads& start) {
   constexpr double kMicro = 1e6;
-  constexpr std::array kKeys{"speed",           "operators",      "between_operators",
-                             "runtime_calls",   "backward_start", "between_module_operators",
+  constexpr std::array kKeys{"speed",           "operators",         "between_operators",
+                             "runtime_calls",   "backward_start",    "between_module_operators",
                              "backward_return", "synchronize_return"};
   const double slower = speed.native / speed.python;  // Python's part: 'speed' divides it, too
   const std::string rule = quoted_if_needed(fmt::format("{}'s; its speed: {}", start.name, words.basis));

@@ -14,8 +14,8 @@ struct DerivedHost {
   std::string basis;   ///< of its speed
 };
 
-/// The profile as YAML: the numbers of @p start, a shipped host as measured (speed 1), at these speeds. What is
-/// between operators is Python's, the rest compiled code's.
+/// The profile as YAML: the numbers of @p start, a shipped host as measured (speed 1), at these speeds. What
+/// is between operators is Python's, the rest compiled code's.
 [[nodiscard]] std::string derived_host(const DerivedHost& words, const HostSpeed& speed,
                                        const HostOverheads& start);
 

@@ -13,11 +13,11 @@ struct CoreFigures {
   double clock_ghz;  // of one busy core in the GPU servers of its time
 };
 
-// Work per clock. Intel: Skylake 10 % over Broadwell (2015), Sunny Cove 18 % over Skylake (2019), Golden Cove 19 %
-// over Cypress Cove, which is Sunny Cove (Architecture Day 2021). AMD: Zen 2 15 % over Zen (2019), Zen 3 19 %
-// (2020), Zen 4 13 % (2022), Zen 5 16 % (2024). That Zen's is Broadwell's is a guess.
-// Clocks, by the makers' product pages: Xeon E5-2698 v4 (DGX-1), Platinum 8168 (DGX-2), 8358, 8480C (DGX H100);
-// EPYC 7601, 7742 (DGX A100), 7763, 9654, 9655.
+// Work per clock. Intel: Skylake 10 % over Broadwell (2015), Sunny Cove 18 % over Skylake (2019), Golden Cove
+// 19 % over Cypress Cove, which is Sunny Cove (Architecture Day 2021). AMD: Zen 2 15 % over Zen (2019), Zen 3
+// 19 % (2020), Zen 4 13 % (2022), Zen 5 16 % (2024). That Zen's is Broadwell's is a guess. Clocks, by the
+// makers' product pages: Xeon E5-2698 v4 (DGX-1), Platinum 8168 (DGX-2), 8358, 8480C (DGX H100); EPYC 7601,
+// 7742 (DGX A100), 7763, 9654, 9655.
 constexpr std::array kCores{CoreFigures{CpuCore::Broadwell, 1.00, 3.6},
                             CoreFigures{CpuCore::Skylake, 1.10, 3.7},
                             CoreFigures{CpuCore::IceLake, 1.10 * 1.18, 3.4},

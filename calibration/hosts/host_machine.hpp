@@ -1,7 +1,8 @@
 #pragma once
 
 /// @file
-/// A host by what its user knows of it: the core of its CPU, its clock, Python's version, whether it is virtual.
+/// A host by what its user knows of it: the core of its CPU, its clock, Python's version, whether it is
+/// virtual.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +13,17 @@
 namespace lockstep {
 
 /// Cores of server CPUs, by the first product that had them.
-enum class CpuCore : std::uint8_t { Broadwell, Skylake, IceLake, SapphireRapids, Naples, Rome, Milan, Genoa, Turin };
+enum class CpuCore : std::uint8_t {
+  Broadwell,
+  Skylake,
+  IceLake,
+  SapphireRapids,
+  Naples,
+  Rome,
+  Milan,
+  Genoa,
+  Turin
+};
 
 constexpr auto names_of(CpuCore /*unused*/) {
   return std::to_array<EnumName<CpuCore>>({{CpuCore::Broadwell, "broadwell"},

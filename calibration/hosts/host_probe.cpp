@@ -11,11 +11,14 @@ namespace {
 
 constexpr const char* kFormat = "lockstep-host-probe.1";
 
-// The least of three probes of a virtual machine of xeon_vm's kind: Xeon of family 6, model 207, Python 3.11.7
-// (tests/data/host_probe/emerald_rapids_vm.json).
+// The least of three probes of a virtual machine of xeon_vm's kind: Xeon of family 6, model 207,
+// Python 3.11.7 (tests/data/host_probe/emerald_rapids_vm.json).
 const std::map<std::string, double>& reference_python() {
-  static const std::map<std::string, double> figures{
-      {"attributes", 24.18}, {"calls", 258.82}, {"containers", 145.71}, {"foreign_calls", 166.58}, {"loop", 47.5}};
+  static const std::map<std::string, double> figures{{"attributes", 24.18},
+                                                     {"calls", 258.82},
+                                                     {"containers", 145.71},
+                                                     {"foreign_calls", 166.58},
+                                                     {"loop", 47.5}};
   return figures;
 }
 
@@ -25,15 +28,16 @@ const std::map<std::string, double>& reference_native() {
   return figures;
 }
 
-constexpr double kReferenceSpeed = 0.9;   // configs/hosts/xeon_vm.yaml: over a100_server's
+constexpr double kReferenceSpeed = 0.9;      // configs/hosts/xeon_vm.yaml: over a100_server's
 constexpr double kReferenceMachines = 0.22;  // there: how far four machines of one kind are from their mean
-constexpr double kTraceError = 0.142;     // configs/hosts/a100_server.yaml: of its operators at a known speed
+constexpr double kTraceError = 0.142;  // configs/hosts/a100_server.yaml: of its operators at a known speed
 
 void check_tasks(const char* key, const std::map<std::string, double>& found,
                  const std::map<std::string, double>& known) {
   for (const auto& [task, time] : known) {
     if (!found.contains(task)) {
-      throw FieldError{key, fmt::format("'{}' is missing: was it written by this version's probe_host.py?", task)};
+      throw FieldError{key,
+                       fmt::format("'{}' is missing: was it written by this version's probe_host.py?", task)};
     }
   }
   for (const auto& [task, time] : found) {
@@ -47,7 +51,8 @@ void check_tasks(const char* key, const std::map<std::string, double>& found,
 }
 
 /// The geometric mean of reference times over those found.
-double speed_over(const std::map<std::string, double>& reference, const std::map<std::string, double>& found) {
+double speed_over(const std::map<std::string, double>& reference,
+                  const std::map<std::string, double>& found) {
   double sum = 0;
   for (const auto& [task, time] : reference) {
     sum += std::log(time / found.at(task));
@@ -59,8 +64,8 @@ double speed_over(const std::map<std::string, double>& reference, const std::map
 double priced_ns(const HostOverheads& host, const std::string& name) {
   constexpr double kNano = 1e9;
   const OperatorOverhead& of = host.of(name);
-  return kNano * (host.between_operators + of.before_first_launch + host.duration_of(RuntimeCall::LaunchKernel) +
-                  of.after_last_launch)
+  return kNano * (host.between_operators + of.before_first_launch +
+                  host.duration_of(RuntimeCall::LaunchKernel) + of.after_last_launch)
                      .in_base_units();
 }
 
@@ -68,7 +73,8 @@ double priced_ns(const HostOverheads& host, const std::string& name) {
 
 void HostProbe::check() const {
   if (format != kFormat) {
-    throw FieldError{"format", fmt::format("'{}' is not {}, what tools/capture/probe_host.py writes", format, kFormat)};
+    throw FieldError{"format",
+                     fmt::format("'{}' is not {}, what tools/capture/probe_host.py writes", format, kFormat)};
   }
   check_tasks("python_ns", python_ns, reference_python());
   check_tasks("native_ns", native_ns, reference_native());

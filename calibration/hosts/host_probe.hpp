@@ -17,7 +17,8 @@ namespace lockstep {
 struct ProbedOperators {
   std::string version;
   std::string gpu;
-  std::map<std::string, double> operators_ns;  ///< by PyTorch's name: host time of one, with what is around it
+  std::map<std::string, double>
+      operators_ns;  ///< by PyTorch's name: host time of one, with what is around it
 
   template <class Visitor>
   static void describe(Visitor& key, ProbedOperators& of) {
@@ -54,12 +55,14 @@ struct HostProbe {
 /// How fast a probed host is, over the machine of @p start, which is as measured (HostOverheads::speed 1).
 struct ProbedSpeed {
   HostSpeed speed;
-  std::size_t operators = 0;  ///< that PyTorch launched and @p start lists; 0: by Python and compiled code alone
+  std::size_t operators =
+      0;  ///< that PyTorch launched and @p start lists; 0: by Python and compiled code alone
 };
 
 /// With operators launched by PyTorch: the geometric mean of what @p start says they take (T1, T2, T4 and T3)
-/// over what they took. Without: speeds over the virtual machine of `xeon_vm`'s kind that the reference figures
-/// are of (tests/data/host_probe/emerald_rapids_vm.json), geometric means over the tasks, times xeon_vm's speed.
+/// over what they took. Without: speeds over the virtual machine of `xeon_vm`'s kind that the reference
+/// figures are of (tests/data/host_probe/emerald_rapids_vm.json), geometric means over the tasks, times
+/// xeon_vm's speed.
 [[nodiscard]] ProbedSpeed probed_speed(const HostProbe& probe, const HostOverheads& start);
 
 /// In words, for a profile's `source` and provenance.

@@ -71,10 +71,12 @@ TEST(DerivedHost, DividesEachPartByItsSpeed) {
   const test::ScratchFolder folder;
   const HostOverheads start = traced();
   folder.write("mine.yaml", derived_host({"mine", "a CPU", "a rule"}, {2, 4, 0.1, 0.2}, start));
-  const auto mine = read_file<HostOverheads>(folder / "mine.yaml", ConfigPath{{LOCKSTEP_SOURCE_DIR}}).at_speed();
+  const auto mine =
+      read_file<HostOverheads>(folder / "mine.yaml", ConfigPath{{LOCKSTEP_SOURCE_DIR}}).at_speed();
   EXPECT_NEAR(mine.between_operators / start.between_operators, 0.25, 1e-3);
   EXPECT_NEAR(mine.between_modules() / start.between_modules(), 0.25, 5e-3);
-  EXPECT_NEAR(mine.of("aten::add_").before_first_launch / start.of("aten::add_").before_first_launch, 0.5, 1e-9);
+  EXPECT_NEAR(mine.of("aten::add_").before_first_launch / start.of("aten::add_").before_first_launch, 0.5,
+              1e-9);
   const Evidence& evidence = evidence_for(mine.provenance, "operators");
   EXPECT_EQ(evidence.is, Provenance::Derived);
   EXPECT_EQ(evidence.error, 0.1);
