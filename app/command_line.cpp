@@ -142,9 +142,10 @@ void show_examples_first(CLI::App& app) {
 }
 
 void add_version(CLI::App& app) {
-  const CLI::Option* json = app.add_flag("--json", "with --version: as JSON, with what it is built of");
+  const auto as_json = std::make_shared<bool>(false);
+  app.add_flag("--json", *as_json, "with --version: as JSON, with what it is built of");
   app.set_version_flag("--version",
-                       [json] { return json->count() == 0 ? std::string{kVersion} : version_json(); });
+                       [as_json] { return *as_json ? version_json() : std::string{kVersion}; });
 }
 
 int parse_command_line(CLI::App& app, int count, const char* const* arguments) {

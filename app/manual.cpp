@@ -106,7 +106,7 @@ std::string bash_completion(const CLI::App& app) {
     }
   }
   scenarios = scenarios.empty() ? "-" : scenarios.substr(0, scenarios.size() - 1);
-  return fmt::format(R"(_lockstep() {{
+  return fmt::format(R"SH(_lockstep() {{
   local -A after=(
 {}  )
   local word command= current=${{COMP_WORDS[COMP_CWORD]}}
@@ -123,7 +123,7 @@ std::string bash_completion(const CLI::App& app) {
 }
 }
 complete -o filenames -F _lockstep lockstep
-)",
+)SH",
                      words, scenarios);
 }
 

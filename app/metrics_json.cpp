@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/report.hpp"
+#include "calibration/band.hpp"
 #include "scenario/figures.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/straddling_groups.hpp"
@@ -119,7 +120,7 @@ Json shares_of(const SecondsByProvenance& seconds, double whole) {
 
 void add_trust(Json& json, const ResolvedScenario& resolved, const SimulationResult& result) {
   const StepBand band = step_band(resolved, result);
-  json["step_time_band"] = band.relative;
+  json["step_time_band"] = {{"faster", around(band).faster}, {"slower", around(band).slower}};
   json["band_along"] = result.critical_path.empty() ? "parts of a mean rank" : "critical path";
   json["rests_on"] = shares_of(band.by_provenance, band.seconds);
   for (const FamilyBand& family : band.families) {

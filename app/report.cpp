@@ -7,6 +7,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "calibration/band.hpp"
 #include "ops/collectives/collective.hpp"
 #include "ops/workload/batch_loader.hpp"
 #include "ops/workload/parallel/host_optimizer.hpp"
@@ -358,12 +359,12 @@ std::string headline(const ResolvedScenario& resolved, const SimulationResult& r
     return fmt::format("  {}, {} of trace {}\n{}\nrun time     {}{}\n", ranks,
                        plural(static_cast<std::size_t>(resolved.job.steps), "run"), trace->chakra,
                        machine_remarks(resolved), step,
-                       band.relative >= 0.005 ? fmt::format("  (+- {:.0f} %)", 100 * band.relative) : "");
+                       around(band).slower >= 0.005 ? fmt::format("  ({})", in_words(around(band))) : "");
   }
   const auto batch = resolved.scenario.workload->global_batch;
   return fmt::format("  {}, {} steps of {} samples\n{}\n", ranks, resolved.job.steps, batch,
                      machine_remarks(resolved)) +
-         fmt::format("step time    {}  (+- {:.0f} %), {:.4g} samples/s\n", step, 100 * band.relative,
+         fmt::format("step time    {}  ({}), {:.4g} samples/s\n", step, in_words(around(band)),
                      *figures.samples_per_s);
 }
 

@@ -15,7 +15,7 @@ Json time_json(const ComparedTime& time, const ValidationSet& set) {
             {"predicted_s", time.predicted.in_base_units()},
             {"error", time.error()}};
   if (const auto inside = time.is_inside()) {
-    json["band"] = *time.band;
+    json["band"] = {{"faster", time.band->faster}, {"slower", time.band->slower}};
     json["inside_band"] = *inside;
   }
   for (std::size_t i = 0; i < time.others.size(); ++i) {
@@ -105,6 +105,9 @@ std::string validation_json(const Validation& validation) {
     of_point[duration] = time_json(point.step, validation.set);
     if (point.gpu_busy) {
       of_point["gpu_busy"] = time_json(*point.gpu_busy, validation.set);
+    }
+    if (point.spread > 0) {
+      of_point["spread"] = point.spread;
     }
     if (!point.in_range) {
       of_point["in_range"] = false;

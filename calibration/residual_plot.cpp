@@ -184,7 +184,7 @@ ResidualPlot residuals_of(const Validation& validation) {
                               place_in(plot.series, series), !point.step.is_inside().value_or(true),
                               fmt::format("{}", fmt::join(point.labels, ", "))});
     if (point.step.band) {
-      bands.push_back(*point.step.band);
+      bands.push_back((point.step.band->faster + point.step.band->slower) / 2);
     }
   }
   plot.band = bands.empty() ? 0 : quantile(bands, 0.5);

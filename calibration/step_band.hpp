@@ -24,14 +24,14 @@ struct FamilyBand {
 };
 
 struct StepBand {
-  double relative = 0;               ///< half of the 90 % interval, of the sum of all
+  double relative = 0;               ///< half-width by the errors of the pieces, of the sum of all
   double seconds = 0;                ///< the sum of all
   std::vector<FamilyBand> families;  ///< largest half-width first
   SecondsByProvenance by_provenance{};
 };
 
-/// The band of a sum of predictions, as that of a step is of those on its critical path: a step gets longer
-/// by what a piece on the path gets longer, to first order.
+/// The half-width of a sum of predictions, as that of a step is of those on its critical path: a step gets
+/// longer by what a piece on the path gets longer, to first order.
 ///
 /// With b_i the half-width of a prediction's time t_i, family by family
 ///

@@ -252,6 +252,7 @@ std::vector<ReadRow> readable(std::span<const AskedRow> rows, Validation& valida
 void take_prediction(const MeasuredColumns& measured, const PredictedTimes& times, ValidationPoint& point) {
   point.step.predicted = times.step + measured.timing_adds;
   point.step.band = times.band;
+  point.spread = times.spread;
   point.in_range = times.in_range;
   if (point.gpu_busy) {
     point.gpu_busy->predicted = times.gpu_busy + times.kernels * measured.profiler_adds;

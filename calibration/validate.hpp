@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "calibration/band.hpp"
 #include "calibration/csv_table.hpp"
 #include "calibration/validation_set.hpp"
 
@@ -20,12 +20,12 @@ struct ComparedTime {
   Seconds measured;
   Seconds predicted;
   std::vector<std::optional<double>> others;  ///< by ValidationSet::others
-  std::optional<double> band;                 ///< relative half-width of the prediction, where it has one
+  std::optional<Band> band;                   ///< around the prediction, where it has one
 
   [[nodiscard]] double error() const { return predicted / measured - 1; }
   /// Whether the measured time lies in the predicted band. std::nullopt: there is none
   [[nodiscard]] std::optional<bool> is_inside() const {
-    return band ? std::optional{std::abs(measured / predicted - 1) <= *band} : std::nullopt;
+    return band ? std::optional{band->holds(measured / predicted - 1)} : std::nullopt;
   }
 };
 
@@ -34,6 +34,7 @@ struct ValidationPoint {
   ComparedTime step;
   std::optional<ComparedTime> gpu_busy;
   bool in_range = true;  ///< PredictedTimes::in_range
+  double spread = 0;     ///< PredictedTimes::spread
 };
 
 /// A row that nothing can be predicted of, or that measures nothing.
@@ -54,11 +55,12 @@ struct Validation {
 
 struct PredictedTimes {
   Seconds step;
-  Seconds gpu_busy;              ///< at least one stream active, a step
-  std::optional<double> band{};  ///< relative half-width of the step time
-  double kernels = 0;            ///< that a GPU runs in a step, copies and memory sets aside
-  bool in_range = true;          ///< of kernels: false when outside what their models were checked in
-  std::string refused{};         ///< why nothing is predicted of the row; empty: it is
+  Seconds gpu_busy;            ///< at least one stream active, a step
+  std::optional<Band> band{};  ///< around the step time
+  double spread = 0;           ///< StepBand::relative of a step: what its band was calibrated from
+  double kernels = 0;          ///< that a GPU runs in a step, copies and memory sets aside
+  bool in_range = true;        ///< of kernels: false when outside what their models were checked in
+  std::string refused{};       ///< why nothing is predicted of the row; empty: it is
 };
 
 /// Predicts the scenarios of rows, in their order.

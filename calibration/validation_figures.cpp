@@ -192,9 +192,15 @@ std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantit
   return lines;
 }
 
+std::vector<ValidationAim> aims_of(const ValidationSet& set) {
+  constexpr double kUsual = 0.10;
+  if (!set.aims.empty()) return set.aims;
+  return {{.of = duration_of(set.predicts), .figure = AimedFigure::Mean, .below = kUsual, .published = {}}};
+}
+
 std::vector<ReachedAim> reached_aims(const Validation& validation) {
   std::vector<ReachedAim> reached;
-  for (const ValidationAim& aim : validation.set.aims) {
+  for (const ValidationAim& aim : aims_of(validation.set)) {
     const ErrorSummary errors = error_lines(validation, aim.of).back().ours;
     if (errors.count > 0) {
       reached.push_back({aim, figure_of(errors, aim.figure)});

@@ -30,6 +30,9 @@ struct ErrorLine {
 /// their order, other cells in that of the table; and one for all points.
 [[nodiscard]] std::vector<ErrorLine> error_lines(const Validation& validation, ComparedQuantity quantity);
 
+/// The set's aims; where it says none, a mean error below 10 %.
+[[nodiscard]] std::vector<ValidationAim> aims_of(const ValidationSet& set);
+
 /// An aim of a set, beside the number that was reached.
 struct ReachedAim {
   ValidationAim aim;

@@ -257,7 +257,8 @@ struct ValidationSet {
                  "times is compared");
     key.optional("picks", set.picks, std::nullopt,
                  "groups in which the row predicted fastest is compared with the one measured fastest");
-    key.optional("aims", set.aims, {}, "figures of error to reach, printed beside those reached");
+    key.optional("aims", set.aims, {},
+                 "figures of error to reach, printed beside those reached; left out: a mean below 0.1");
     key.optional("notes", set.notes, {}, "what a reader of the errors must know; printed under the table");
   }
 

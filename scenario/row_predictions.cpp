@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/forked_tasks.hpp"
 #include "base/yaml_document.hpp"
+#include "calibration/band.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/prediction.hpp"
 #include "scenario/time_shares.hpp"
@@ -25,19 +26,23 @@ constexpr std::size_t kRowsOfATask =
     8;                   // so few that processes end together, so many that forks cost nothing
 constexpr int kBug = 1;  // exit code, as main()
 
-/// Prints a row on standard output, read back by times_in(): four numbers, and the length of the text that
-/// refuses it, with that text behind.
+/// Prints a row on standard output, read back by times_in(): the numbers of PredictedTimes, and the length of
+/// the text that refuses it, with that text behind.
 void print(const PredictedTimes& times) {
-  fmt::print("{} {} {} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(),
-             times.band.value_or(0), times.kernels, times.refused.size(), times.refused);
+  const Band band = times.band.value_or(Band{});
+  fmt::print("{} {} {} {} {} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(),
+             band.faster, band.slower, times.spread, times.kernels, times.refused.size(), times.refused);
 }
 
 std::vector<PredictedTimes> times_in(const std::string& printed) {
   std::vector<PredictedTimes> all;
   std::istringstream in{printed};
   std::size_t refused = 0;
-  for (double step = 0, busy = 0, band = 0, kernels = 0; in >> step >> busy >> band >> kernels >> refused;) {
-    PredictedTimes& times = all.emplace_back(PredictedTimes{Seconds{step}, Seconds{busy}, band, kernels});
+  Band band;
+  for (double step = 0, busy = 0, spread = 0, kernels = 0;
+       in >> step >> busy >> band.faster >> band.slower >> spread >> kernels >> refused;) {
+    PredictedTimes& times =
+        all.emplace_back(PredictedTimes{Seconds{step}, Seconds{busy}, band, spread, kernels});
     times.refused.resize(refused);
     in.get();
     in.read(times.refused.data(), static_cast<std::streamsize>(refused));
@@ -118,8 +123,9 @@ PredictedTimes predict_row(const std::string& name, const ScenarioSettings& sett
   }
   const ResolvedScenario resolved = build(document, configs);
   const SimulationResult result = predict(resolved, nullptr, engine);
-  return {result.mean_step(), Seconds{gpu_busy_per_step(result, resolved.job.steps)},
-          step_band(resolved, result).relative, kernels_per_step(resolved.job, result)};
+  const StepBand band = step_band(resolved, result);
+  return {result.mean_step(), Seconds{gpu_busy_per_step(result, resolved.job.steps)}, around(band),
+          band.relative, kernels_per_step(resolved.job, result)};
 }
 
 std::vector<PredictedTimes> predict_rows(const std::string& name, std::span<const ScenarioSettings> rows,

@@ -12,6 +12,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "app/report.hpp"
 #include "app/result_folder.hpp"
 #include "app/set_in_words.hpp"
 #include "base/citation.hpp"
@@ -19,7 +20,10 @@
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
 #include "base/yaml_reader.hpp"
+#include "calibration/hosts/derived_host.hpp"
 #include "calibration/hosts/event_cost.hpp"
+#include "calibration/hosts/host_machine.hpp"
+#include "calibration/hosts/host_probe.hpp"
 #include "calibration/hosts/host_profile.hpp"
 #include "traces/replay/replay_job.hpp"
 
@@ -190,17 +194,95 @@ void warn_of_lost(const std::vector<kineto::RecordedTrace>& traces) {
   }
 }
 
+std::string name_of_profile(const CalibrateHostOptions& options) {
+  if (!options.name.empty()) return options.name;
+  return options.output.empty() ? "my_host" : options.output.stem().string();
+}
+
+/// A profile to its file, or stdout. @param rests_on e.g. `84 operators`
+void write_profile(const std::string& text, const std::string& rests_on,
+                   const std::filesystem::path& output) {
+  if (output.empty()) {
+    fmt::print("{}", text);
+    return;
+  }
+  write_whole_file(output, text);
+  fmt::print("{}; written: {}; use it with   {}\n", rests_on, output.string(),
+             set_in_words("host", output.string()));
+}
+
+constexpr const char* kDerivedFrom = "a100_server";  // the trace that other speeds are speeds over
+
+void write_derived(const DerivedHost& words, const HostSpeed& speed, const HostOverheads& start,
+                   const std::filesystem::path& output) {
+  check_outputs({output.string()});
+  write_profile(derived_host(words, speed, start),
+                fmt::format("{:.2f} times {}'s speed, Python's part {:.2f} times", speed.native, start.name,
+                            speed.python),
+                output);
+}
+
+int calibrate_by_probe(const CalibrateHostOptions& options) {
+  const ConfigPath configs = ConfigPath::standard();
+  const auto start = read_file<HostOverheads>(configs.find("hosts", kDerivedFrom), configs);
+  const auto probe = read_file<HostProbe>(options.probe, configs);
+  const ProbedSpeed probed = probed_speed(probe, start);
+  write_derived({name_of_profile(options), machine_in_words(probe), basis_in_words(probe, probed)},
+                probed.speed, start, options.output);
+  if (probed.operators == 0) {
+    fmt::print(
+        stderr,
+        "no operator was launched: machines at one such speed differ by {:.0f} % on average. With PyTorch "
+        "and a GPU the probe says more, and a trace of PyTorch's profiler the most\n",
+        100 * probed.speed.machines);
+  }
+  return 0;
+}
+
+template <class Enum>
+Enum named(const char* option, const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : names_of(Enum{})) {
+    if (text == name) return value;
+    names.emplace_back(name);
+  }
+  throw std::invalid_argument{fmt::format("{} '{}' is none of {}", option, text, fmt::join(names, ", "))};
+}
+
+int calibrate_by_machine(const CalibrateHostOptions& options) {
+  const ConfigPath configs = ConfigPath::standard();
+  const auto start = read_file<HostOverheads>(configs.find("hosts", kDerivedFrom), configs);
+  HostMachine machine{.cpu = named<CpuCore>("--cpu", options.cpu), .is_virtual = options.is_virtual};
+  if (options.clock_ghz > 0) machine.clock_ghz = options.clock_ghz;
+  if (!options.python.empty()) machine.python = named<PythonVersion>("--python", options.python);
+  const HostSpeed speed = expected_speed(machine);
+  const std::string words = fmt::format(
+      "{} at {} GHz{}{}", options.cpu, machine.clock_ghz.value_or(usual_clock_ghz(machine.cpu)),
+      options.python.empty() ? "" : ", Python " + options.python, options.is_virtual ? ", virtual" : "");
+  write_derived(
+      {name_of_profile(options), words, "the middle of the machines that are known, by core and clock"},
+      speed, start, options.output);
+  fmt::print(stderr, "not measured: machines of which as much is known differ by {:.0f} % on average\n",
+             100 * speed.machines);
+  return 0;
+}
+
 }  // namespace
 
 int calibrate_host_command(const CalibrateHostOptions& options) {
+  if (!options.probe.empty()) return calibrate_by_probe(options);
+  if (!options.cpu.empty()) return calibrate_by_machine(options);
+  if (options.traces.empty()) {
+    throw std::invalid_argument{
+        "calibrate host: say traces of PyTorch's profiler, or --probe FILE that tools/capture/probe_host.py "
+        "wrote, or --cpu"};
+  }
   const ConfigPath configs = ConfigPath::standard();
   HostProfileOptions profile;
   profile.event_cost = cost("--event-cost", options.event_cost);
   profile.call_cost = cost("--call-cost", options.call_cost);
   profile.start = read_file<HostOverheads>(configs.find_or_file("hosts", options.start), configs);
-  profile.name = !options.name.empty()     ? options.name
-                 : !options.output.empty() ? options.output.stem().string()
-                                           : "my_host";
+  profile.name = name_of_profile(options);
   const std::vector<kineto::RecordedTrace> traces = replay::read_windows(options.traces);
   refuse_twice(files_of(traces));
   warn_of_lost(traces);
@@ -217,28 +299,57 @@ int calibrate_host_command(const CalibrateHostOptions& options) {
   } catch (const std::invalid_argument& problem) {
     throw InputError{{traces.front().file}, problem.what()};
   }
-  if (options.output.empty()) {
-    fmt::print("{}", made.text);
-  } else {
-    write_whole_file(options.output, made.text);
-    fmt::print("{} operators; written: {}; use it with   {}\n", made.overheads.operators.size(),
-               options.output.string(), set_in_words("host", options.output.string()));
-  }
+  write_profile(made.text, plural(made.overheads.operators.size(), "operator"), options.output);
   tell(made, samples.at_full_queue, profile, !options.step_time.empty());
   return 0;
 }
 
+namespace {
+
+/// Options that stand in place of @p traces.
+void add_without_traces(CLI::App& command, CLI::Option& traces, CalibrateHostOptions& options) {
+  constexpr double kMostGhz = 8;
+  CLI::Option* const probe =
+      command
+          .add_option(
+              "--probe", options.probe,
+              "in place of traces: what tools/capture/probe_host.py measured there, without a GPU or with")
+          ->check(CLI::ExistingFile)
+          ->excludes(&traces);
+  CLI::Option* const cpu =
+      command
+          .add_option("--cpu", options.cpu,
+                      "in place of traces: the core of the CPU, e.g. sapphire_rapids, milan")
+          ->excludes(&traces)
+          ->excludes(probe);
+  command
+      .add_option("--clock-ghz", options.clock_ghz, "highest clock of one busy core; left out: the usual one")
+      ->check(CLI::Range(0.5, kMostGhz))
+      ->needs(cpu);
+  command.add_option("--python", options.python, "version of Python there, e.g. 3.11")->needs(cpu);
+  command.add_flag("--virtual", options.is_virtual, "a virtual machine")->needs(cpu);
+}
+
+}  // namespace
+
 void add_calibrate_host(CLI::App& calibrate, std::function<int()>& action) {
   const auto options = std::make_shared<CalibrateHostOptions>();
   CLI::App* command = calibrate.add_subcommand(
-      "host", "what your CPU spends on operators and launches, from traces of PyTorch's profiler");
+      "host",
+      "what your CPU spends on operators and launches, from traces of PyTorch's profiler or from "
+      "a probe of half a minute");
   command->footer(
       "examples:\n"
       "  lockstep calibrate host traces/ -o my_host.yaml\n"
+      "  python3 tools/capture/probe_host.py -o probe.json\n"
+      "  lockstep calibrate host --probe probe.json -o my_host.yaml\n"
+      "  lockstep calibrate host --cpu milan --clock-ghz 3.5 --python 3.10 -o my_host.yaml\n"
       "  lockstep run gpt2_8xa100 --set host=my_host.yaml");
-  command->add_option("TRACES", options->traces, "Kineto files or folders of them, of any jobs on that host")
-      ->required()
-      ->check(CLI::ExistingPath);
+  CLI::Option* const traces =
+      command
+          ->add_option("TRACES", options->traces, "Kineto files or folders of them, of any jobs on that host")
+          ->check(CLI::ExistingPath);
+  add_without_traces(*command, *traces, *options);
   command->add_option("-o,--output", options->output, "the profile, as YAML; stdout if left out");
   command->add_option("--name", options->name, "of the profile; left out: that of the output file");
   command->add_option("--start", options->start, "host whose numbers stand in for what no trace shows")

@@ -15,7 +15,12 @@ namespace lockstep {
 
 struct CalibrateHostOptions {
   std::vector<std::string> traces;  ///< files or folders
-  std::string name;                 ///< of the new profile; empty: that of the output
+  std::string probe;                ///< of tools/capture/probe_host.py, in place of traces; or empty
+  std::string cpu;                  ///< core of the CPU, in place of traces; or empty
+  double clock_ghz = 0;             ///< of one busy core; 0: the usual one
+  std::string python;               ///< version; or empty
+  bool is_virtual = false;
+  std::string name;  ///< of the new profile; empty: that of the output
   std::string start = "a100_server";
   std::string event_cost = "2 us", call_cost = "2 us";  ///< what the profiler adds
   std::string step_time;                                ///< of a step without it, which tells both; or empty

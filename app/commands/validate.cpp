@@ -38,6 +38,7 @@ struct ValidateOptions {
   std::string json;  ///< `-`: to stdout instead of the tables
   std::string plot;  ///< folder; empty: no plots
   bool points = false;
+  bool default_host = false;
   std::size_t every = 1;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
@@ -60,6 +61,18 @@ std::filesystem::path folder_of_tables(const ValidationSet& set, const std::file
   auto folder = data.empty() ? usual_data_folder(set_file) : data;
   const auto beside = std::filesystem::absolute(set_file).parent_path();
   return missing_table(set, folder) && !missing_table(set, beside) ? beside : folder;
+}
+
+bool is_of_host(const std::string& key) {
+  return key == "host" || key.starts_with("host.");
+}
+
+/// Rows without what the set says of their host.
+std::vector<ScenarioSettings> on_default_host(std::vector<ScenarioSettings> rows) {
+  for (ScenarioSettings& row : rows) {
+    std::erase_if(row, [](const auto& setting) { return is_of_host(setting.first); });
+  }
+  return rows;
 }
 
 std::vector<PredictedTimes> predict_all(const ValidationSet& set, std::span<const ScenarioSettings> rows,
@@ -182,8 +195,13 @@ void draw(const std::vector<Validation>& validations, const std::filesystem::pat
 int validate_command(const ValidateOptions& options) {
   const auto configs = ConfigPath::standard();
   std::vector<Validation> validations;
-  for (const std::string& set : sets_of(options, configs)) {
-    validations.push_back(validate_set(set, configs, {options.data, options.every, options.jobs}));
+  const std::vector<std::string> sets = sets_of(options, configs);
+  for (const std::string& set : sets) {
+    if (sets.size() > 1) {
+      fmt::print(stderr, "{} of {}: {}\n", validations.size() + 1, sets.size(), set);
+    }
+    validations.push_back(
+        validate_set(set, configs, {options.data, options.every, options.jobs, options.default_host}));
   }
   if (!options.plot.empty()) {
     draw(validations, options.plot);
@@ -230,7 +248,9 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
                     set.name)};
   }
   const auto predict = [&](std::span<const ScenarioSettings> rows) {
-    return predict_all(set, with_files_beside({rows.begin(), rows.end()}, file), configs, run.jobs);
+    std::vector<ScenarioSettings> asked = with_files_beside({rows.begin(), rows.end()}, file);
+    if (run.default_host) asked = on_default_host(std::move(asked));
+    return predict_all(set, asked, configs, run.jobs);
   };
   Validation validation = validate(set, folder, predict, run.every);
   if (const std::string doubts = doubts_about_unit(validation); !doubts.empty())
@@ -262,6 +282,9 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   command->add_option(
       "--plot", options->plot,
       "folder for report.html, a residual plot (SVG) of each set and, of several, charts of all errors");
+  command->add_flag("--default-host", options->default_host,
+                    "predict steps on the host that a scenario without one gets, not on the one that the set "
+                    "names: what a new user sees");
   command->add_flag("--points", options->points, "print every point of a large table, not only the worst");
   command->add_option("--every", options->every, "compare a sample: each so-manieth row")
       ->check(CLI::Range(1, kMost))

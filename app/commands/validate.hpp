@@ -19,6 +19,7 @@ struct ValidationRun {
   std::filesystem::path data;  ///< folder of measurements; empty: usual_data_folder()
   std::size_t every = 1;       ///< each so-manieth row of the set
   std::size_t jobs = 1;        ///< processes
+  bool default_host = false;   ///< steps: on the host that the GPU names, whatever the set says
 };
 
 /// The folder of measurements that a set's file is used with when none is said: `../shared/data` beside the

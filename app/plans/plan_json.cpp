@@ -2,6 +2,7 @@
 
 #include "app/plans/plan_text.hpp"
 #include "base/parameters.hpp"
+#include "calibration/band.hpp"
 
 namespace lockstep {
 namespace {
@@ -38,7 +39,8 @@ Json found_json(const PlanEvaluator& evaluator, const FoundPlan& found) {
   }
   if (found.evaluation) {
     json["step_s"] = found.evaluation->step;
-    json["band"] = found.evaluation->band;
+    const Band band = calibrated(found.evaluation->band);
+    json["band"] = {{"faster", band.faster}, {"slower", band.slower}};
     json["memory_bytes"] = found.evaluation->memory.total().in_base_units();
     json["normalised_memory_bytes"] = found.evaluation->normalised_memory;
     for (std::size_t use = 0; use < kMemoryUses; ++use) {

@@ -8,6 +8,7 @@
 #include "app/report.hpp"
 #include "base/yaml_text.hpp"
 #include "base/yaml_value.hpp"
+#include "calibration/band.hpp"
 #include "scenario/memory_demand.hpp"
 #include "search/plans/least_gpus.hpp"
 #include "search/plans/plan_variants.hpp"
@@ -89,15 +90,15 @@ std::string memory_text(const FoundPlan& plan) {
 }
 
 std::string table_text(const PlanEvaluator& evaluator, const std::vector<FoundPlan>& plans) {
-  std::string text = fmt::format("{:>5}  {:>10}  {:>5}  {:>10}  {:>23}  {:>4}  {}\n", "", "step time", "+-",
-                                 "samples/s", "memory", "GPUs", "plan");
+  std::string text = fmt::format("{:>5}  {:>10}  {:>12}  {:>10}  {:>23}  {:>4}  {}\n", "", "step time",
+                                 "band", "samples/s", "memory", "GPUs", "plan");
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const PlanFigures figures = plans[i].figures();
     const auto batch = static_cast<double>(evaluator.problem().global_batch);
     text += fmt::format(
-        "{:>5}  {:>10}  {:>5}  {:>10.4g}  {:>23}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
-        plans[i].evaluation ? fmt::format("{:.0f} %", 100 * plans[i].evaluation->band) : "est.",
-        batch / figures.step, memory_text(plans[i]), figures.gpus, in_words(plans[i].candidate));
+        "{:>5}  {:>10}  {:>12}  {:>10.4g}  {:>23}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
+        plans[i].evaluation ? in_words(calibrated(plans[i].evaluation->band)) : "est.", batch / figures.step,
+        memory_text(plans[i]), figures.gpus, in_words(plans[i].candidate));
   }
   if (std::ranges::any_of(plans, [](const FoundPlan& plan) { return share_of_gpu(plan) > kTight; })) {
     text += fmt::format(

@@ -3,10 +3,16 @@
 
 #include "app/schedule/schedule_report.hpp"
 
+#include "calibration/band.hpp"
+
 namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+Json band_json(const Band& band) {
+  return {{"faster", band.faster}, {"slower", band.slower}};
+}
 
 Json parts_json(const StepParts& parts) {
   Json json;
@@ -18,7 +24,7 @@ Json parts_json(const StepParts& parts) {
 
 Json figures_json(const StepFigures& figures) {
   Json json{{"step_time_s", figures.step},
-            {"step_time_band", figures.band.relative},
+            {"step_time_band", band_json(around(figures.band))},
             {"model_flops", figures.flops},
             {"ranks", figures.ranks},
             {"samples", figures.samples},
@@ -123,7 +129,7 @@ void add_means(Json& json, const SchedulePrediction& prediction) {
   }
   const double seconds = prediction.totals.seconds;
   json["step_time_s"] = seconds / steps;
-  json["step_time_band"] = prediction.full.band.relative;
+  json["step_time_band"] = band_json(around(prediction.full.band));
   json["ranks"] = prediction.full.ranks;
   json["samples_per_s"] = samples / seconds;
   if (prediction.full.tokens) json["tokens_per_s"] = tokens / seconds;

@@ -6,6 +6,7 @@
 
 #include "app/report.hpp"
 #include "app/schedule/schedule_report.hpp"
+#include "calibration/band.hpp"
 
 namespace lockstep {
 namespace {
@@ -63,18 +64,17 @@ std::string phase_lines(const SchedulePrediction& prediction) {
   }
   const std::size_t name = width_of(names, 5), keep = width_of(kept, 4);
   const bool has_quality = prediction.phases.front().quality.has_value();
-  std::string text = fmt::format("\n    {:<{}}  {:>10}  {:<{}}  {:>10}  {:>7}  {:>6}  {:>6}  {:>10}  {}{}\n",
+  std::string text = fmt::format("\n    {:<{}}  {:>10}  {:<{}}  {:>10}  {:>12}  {:>6}  {:>6}  {:>10}  {}{}\n",
                                  "phase", name, "steps", "keep", keep, "step", "band", "x full", "FLOPs",
                                  "memory", "most of it", has_quality ? " (yours: quality)" : "");
   for (std::size_t i = 0; i < std::min(kMostRows, prediction.phases.size()); ++i) {
     const PredictedPhase& phase = prediction.phases[i];
     const double flops = prediction.full.flops > 0 ? phase.figures.flops / prediction.full.flops : 1;
-    text += fmt::format(
-        "    {:<{}}  {:>10.0f}  {:<{}}  {:>10}  +- {:>2.0f} %  {:>6.3f}  {:>6.3f}  {:>10}  {}{}\n",
-        phase.name, name, phase.steps, kept[i + 1], keep, to_string(Seconds{phase.figures.step}),
-        100 * phase.figures.band.relative, phase.figures.step / prediction.full.step, flops,
-        memory_text(phase.figures), part_text(phase.figures),
-        phase.quality ? fmt::format(" ({})", *phase.quality) : "");
+    text += fmt::format("    {:<{}}  {:>10.0f}  {:<{}}  {:>10}  {:>12}  {:>6.3f}  {:>6.3f}  {:>10}  {}{}\n",
+                        phase.name, name, phase.steps, kept[i + 1], keep,
+                        to_string(Seconds{phase.figures.step}), in_words(around(phase.figures.band)),
+                        phase.figures.step / prediction.full.step, flops, memory_text(phase.figures),
+                        part_text(phase.figures), phase.quality ? fmt::format(" ({})", *phase.quality) : "");
   }
   if (prediction.phases.size() > kMostRows) {
     text += fmt::format("    and {} more\n", prediction.phases.size() - kMostRows);

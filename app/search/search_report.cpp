@@ -6,6 +6,7 @@
 
 #include "app/report.hpp"
 #include "app/search/plan_reasons.hpp"
+#include "calibration/band.hpp"
 #include "scenario/trust.hpp"
 #include "search/embedding/device_loads.hpp"
 #include "search/embedding/left_out_plans.hpp"
@@ -108,15 +109,15 @@ std::string beside(const char* what, const Candidate* other, const Candidate& be
 std::string search_text(const ShardingProblem& problem, const SearchResult& result, const Candidate& best) {
   const ResolvedScenario resolved = problem.under(best.plan);
   const SimulationResult simulated = predict(resolved, nullptr, EngineMode::Bare);
-  const double band = step_band(resolved, simulated).relative;
+  const Band band = around(step_band(resolved, simulated));
   const Candidate* const rule = result.best_rule();
   const Candidate* const own = result.own();
   const auto beats = [&](const Candidate* other) { return other == nullptr || *best.step <= *other->step; };
   const bool is_best = beats(rule) && beats(own);  // of a method asked for by name: maybe not
   std::string text =
-      fmt::format("{}\n  {} on {}\n\n{}    {}\nstep time    {}  (+- {:.0f} %)\n", resolved.scenario.name,
+      fmt::format("{}\n  {} on {}\n\n{}    {}\nstep time    {}  ({})\n", resolved.scenario.name,
                   plural(problem.task().tables.size(), "table"), plural(problem.task().devices(), "GPU"),
-                  is_best ? "best plan" : "its plan ", best.name, *best.step, 100 * band);
+                  is_best ? "best plan" : "its plan ", best.name, *best.step, in_words(band));
   text += beside("best rule    ", rule, best) + beside("own plan     ", own, best);
   text += bound_line(problem, best) + memory_line(problem) + method_lines(problem, result, best);
   text += "\nload of the tables\n" + load_lines(device_loads(problem, best.plan));

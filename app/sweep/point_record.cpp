@@ -19,7 +19,10 @@ std::optional<double> figure(const Json& metrics, const char* name) {
 
 void read_metrics(const Json& metrics, SweepRow& row) {
   row.step_time = figure(metrics, "step_time_s");
-  row.step_band = figure(metrics, "step_time_band");
+  if (const auto band = metrics.find("step_time_band"); band != metrics.end() && band->is_object()) {
+    row.band_faster = figure(*band, "faster");
+    row.band_slower = figure(*band, "slower");
+  }
   row.ranks = figure(metrics, "ranks");
   row.samples_per_s = figure(metrics, "samples_per_s");
   row.tokens_per_s = figure(metrics, "tokens_per_s");

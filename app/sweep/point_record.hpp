@@ -22,8 +22,9 @@ struct SweepRow {
   std::vector<std::string> labels;  ///< by column of the plan
   std::string key;
   Outcome outcome;
-  std::optional<double> step_time;  ///< s
-  std::optional<double> step_band;  ///< relative half-width
+  std::optional<double> step_time;    ///< s
+  std::optional<double> band_faster;  ///< Band, of the step time
+  std::optional<double> band_slower;
   std::optional<double> ranks;
   std::optional<double> samples_per_s;
   std::optional<double> tokens_per_s;

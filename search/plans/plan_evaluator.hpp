@@ -25,7 +25,7 @@ namespace lockstep {
 /// The simulation's result for a plan.
 struct PlanEvaluation {
   double step = 0;         ///< s; 0: not simulated, because it does not fit
-  double band = 0;         ///< relative half-width of the step
+  double band = 0;         ///< StepBand::relative of the step
   MemoryBreakdown memory;  ///< of the fullest GPU, with context and fragmentation
   double normalised_memory =
       0;                  ///< that share of the smallest GPU's memory, bytes: where GPUs are alike its own

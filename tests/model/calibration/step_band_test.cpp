@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "calibration/band.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -65,6 +67,40 @@ TEST(StepBand, TellsWhatTheStepRestsOn) {
 TEST(StepBand, OfNothingIsNone) {
   EXPECT_EQ(step_band({}).relative, 0);
   EXPECT_THROW(static_cast<void>(step_band({}, 1.5)), std::invalid_argument);
+}
+
+/// What is left out makes steps longer than predicted, not shorter.
+TEST(StepBand, ReachesFurtherToSlowerSteps) {
+  for (const double relative : {0.0, 0.05, 0.3, 1.0}) {
+    const Band around = calibrated(relative);
+    EXPECT_GT(around.slower, around.faster);
+    EXPECT_LT(around.faster, 1);  // no step takes no time
+    EXPECT_GE(around.slower, relative);
+  }
+}
+
+TEST(StepBand, GrowsWithTheErrorsOfThePieces) {
+  EXPECT_GT(calibrated(0.3).slower, 2 * calibrated(0.1).slower);
+  EXPECT_GT(calibrated(0.3).faster, calibrated(0.1).faster);
+}
+
+/// Twice the error far beyond what is left out, twice the band.
+TEST(StepBand, IsInProportionWherePiecesDecide) {
+  EXPECT_NEAR(calibrated(20).slower / calibrated(10).slower, 2, 1e-3);
+}
+
+TEST(StepBand, WhatWasRecordedLeavesNothingOut) {
+  EXPECT_EQ(calibrated(0, 0), (Band{0, 0}));
+  const std::vector recorded{prediction("host as recorded", 1, 0, Provenance::Measured)};
+  EXPECT_EQ(around(step_band(recorded)), (Band{0, 0}));
+}
+
+TEST(Band, HoldsWhatLiesInside) {
+  const Band band{0.1, 0.3};
+  EXPECT_TRUE(band.holds(0.29));
+  EXPECT_FALSE(band.holds(0.31));
+  EXPECT_TRUE(band.holds(-0.09));
+  EXPECT_FALSE(band.holds(-0.11));
 }
 
 }  // namespace

@@ -309,7 +309,7 @@ TEST_F(ValidateTable, TimesPublishedElsewhereStandBesideRowsThatTheyName) {
 TEST_F(ValidateTable, CountsWhatIsMeasuredInsideTheBand) {
   const Validation validation =
       validate_rows("V100,1,11,5,0\nV100,2,12.5,5,0\nP100,4,8.0001,5,0\n", [](const ScenarioSettings&) {
-        return PredictedTimes{10_ms, 5_ms, 0.2};
+        return PredictedTimes{10_ms, 5_ms, even_band(0.2)};
       });
   const auto lines = error_lines(validation, ComparedQuantity::Step);
   EXPECT_NEAR(lines.at(0).inside.value(), 0.5, 1e-12);  // V100
@@ -318,6 +318,25 @@ TEST_F(ValidateTable, CountsWhatIsMeasuredInsideTheBand) {
   EXPECT_FALSE(error_lines(validation, ComparedQuantity::GpuBusy).at(2).inside.has_value());
   EXPECT_THAT(validation_text(validation), HasSubstr("bias  in band"));
   EXPECT_THAT(validation_text(validation), HasSubstr("     66.7"));
+}
+
+/// Predicted 10 ms, at most a tenth shorter and a third longer: 12.5 ms is inside, 8 ms is not.
+TEST_F(ValidateTable, ABandMayReachFurtherToOneSide) {
+  const Validation validation =
+      validate_rows("V100,1,11,5,0\nV100,2,12.5,5,0\nP100,4,8.0001,5,0\n", [](const ScenarioSettings&) {
+        return PredictedTimes{10_ms, 5_ms, Band{0.1, 0.33}};
+      });
+  const auto lines = error_lines(validation, ComparedQuantity::Step);
+  EXPECT_NEAR(lines.at(0).inside.value(), 1, 1e-12);  // V100
+  EXPECT_NEAR(lines.at(1).inside.value(), 0, 1e-12);  // P100
+}
+
+TEST_F(ValidateTable, ASetWithoutAnAimHasAMeanOfATenth) {
+  ValidationSet set = two_gpus();
+  set.aims.clear();
+  ASSERT_EQ(aims_of(set).size(), 1U);
+  EXPECT_EQ(aims_of(set)[0].figure, AimedFigure::Mean);
+  EXPECT_DOUBLE_EQ(aims_of(set)[0].below, 0.1);
 }
 
 TEST_F(ValidateTable, CountsWhatWasNotCheckedInItsRange) {

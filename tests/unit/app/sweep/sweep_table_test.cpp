@@ -75,11 +75,12 @@ TEST(SweepTable, OfManyPointsTheBestFitOneScreen) {
 
 TEST(SweepTable, AsCsvQuotesWhatMustBe) {
   EXPECT_EQ(sweep_csv(three_rows()),
-            "workload.global_batch,exit_code,step_time_s,step_time_band,ranks,samples_per_s,tokens_per_s,mfu,"
-            "memory_peak_bytes,cost_per_million_tokens,cost_per_million_samples,bottleneck,message,key\r\n"
-            "8,0,0.001,,,8000,,,,,,\"compute-bound: kernels, \"\"all\"\" of them\",,k8\r\n"
-            "3,2,,,,,,,,,,,\"s.yaml:4:2: workload: a batch of 3\nand more\",k3\r\n"
-            "16,0,0.0015,,,10667,,,,,,\"compute-bound: kernels, \"\"all\"\" of them\",,k16\r\n");
+            "workload.global_batch,exit_code,step_time_s,step_time_band_faster,step_time_band_slower,ranks,"
+            "samples_per_s,tokens_per_s,mfu,memory_peak_bytes,cost_per_million_tokens,cost_per_million_"
+            "samples,bottleneck,message,key\r\n"
+            "8,0,0.001,,,,8000,,,,,,\"compute-bound: kernels, \"\"all\"\" of them\",,k8\r\n"
+            "3,2,,,,,,,,,,,,\"s.yaml:4:2: workload: a batch of 3\nand more\",k3\r\n"
+            "16,0,0.0015,,,,10667,,,,,,\"compute-bound: kernels, \"\"all\"\" of them\",,k16\r\n");
 }
 
 TEST(SweepTable, AsJson) {
