@@ -98,7 +98,8 @@ std::string version_json() {
   version["version"] = std::string_view{kVersion}.substr(std::string_view{kVersion}.find(' ') + 1);
   version["compiler"] = __VERSION__;
   version["configurations"] = nlohmann::ordered_json::array();
-  for (const auto& root : ConfigPath::standard().roots()) {
+  const ConfigPath configs = ConfigPath::standard();
+  for (const auto& root : configs.roots()) {
     version["configurations"].push_back(root.string());
   }
   return version.dump(2);
@@ -144,8 +145,7 @@ void show_examples_first(CLI::App& app) {
 void add_version(CLI::App& app) {
   const auto as_json = std::make_shared<bool>(false);
   app.add_flag("--json", *as_json, "with --version: as JSON, with what it is built of");
-  app.set_version_flag("--version",
-                       [as_json] { return *as_json ? version_json() : std::string{kVersion}; });
+  app.set_version_flag("--version", [as_json] { return *as_json ? version_json() : std::string{kVersion}; });
 }
 
 int parse_command_line(CLI::App& app, int count, const char* const* arguments) {

@@ -120,8 +120,7 @@ std::string bash_completion(const CLI::App& app) {
     esac
   fi
   COMPREPLY=($(compgen -W "$choices" -- "$current") $(compgen -f -- "$current"))
-}
-}
+}}
 complete -o filenames -F _lockstep lockstep
 )SH",
                      words, scenarios);

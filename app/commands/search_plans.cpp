@@ -18,6 +18,7 @@
 #include "base/file.hpp"
 #include "base/forked_tasks.hpp"
 #include "base/parse_units.hpp"
+#include "calibration/band.hpp"
 #include "import/launch_flags.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/opened_scenario.hpp"
@@ -72,12 +73,13 @@ bool is_of_plan(const std::string& name) {
 
 std::string sentence_of(const PlanSearchResult& result, const FoundPlan& best) {
   const PlanEvaluation& found = best.evaluation.value();
+  const Band band = calibrated(found.band);
   const auto ties = std::ranges::count_if(result.plans, [&](const FoundPlan& plan) {
-    return plan.evaluation && plan.evaluation->step <= found.step * (1 + found.band);
+    return plan.evaluation && plan.evaluation->step * (1 - band.faster) <= found.step;
   });
-  return fmt::format("The fastest of {} simulated plans takes {} a step, \u00b1 {:.0f} %, on {} GPUs: {}.{}",
-                     result.plans.size(), to_string(Seconds{found.step}), 100 * found.band,
-                     best.candidate.gpus, in_words(best.candidate),
+  return fmt::format("The fastest of {} simulated plans takes {} a step, {}, on {} GPUs: {}.{}",
+                     result.plans.size(), to_string(Seconds{found.step}), in_words(band), best.candidate.gpus,
+                     in_words(best.candidate),
                      ties > 1 ? fmt::format(" {} more lie within its band.", ties - 1) : "") +
          (result.own && result.own->fits()
               ? fmt::format(" The scenario's own plan takes {}.", to_string(Seconds{result.own->step}))

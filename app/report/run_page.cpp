@@ -7,6 +7,7 @@
 
 #include "app/report.hpp"
 #include "app/report/page.hpp"
+#include "calibration/band.hpp"
 #include "scenario/trust.hpp"
 #include "topology/render_svg.hpp"
 
@@ -28,8 +29,8 @@ std::vector<double> use_of_links(const ResolvedScenario& resolved, const Simulat
 }  // namespace
 
 std::string answer_sentence(const ResolvedScenario& resolved, const SimulationResult& result) {
-  return fmt::format("A step takes {}, \u00b1 {:.0f} %, on {}; it is {}.", to_string(result.mean_step()),
-                     100 * step_band(resolved, result).relative, plural(resolved.job.ranks.size(), "GPU"),
+  return fmt::format("A step takes {}, {}, on {}; it is {}.", to_string(result.mean_step()),
+                     in_words(around(step_band(resolved, result))), plural(resolved.job.ranks.size(), "GPU"),
                      bottleneck(resolved, result));
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/units.hpp"
+#include "calibration/band.hpp"
 
 namespace lockstep {
 namespace {
@@ -71,12 +72,13 @@ std::string best_sentence(const SweepTable& table) {
                   ? ""
                   : fmt::format("{}{} {}", labels.empty() ? "" : ", ", names[i], best.labels[i]);
   }
-  const double step = best.step_time.value_or(0), band = best.step_band.value_or(0);
+  const double step = best.step_time.value_or(0);
+  const Band band{best.band_faster.value_or(0), best.band_slower.value_or(0)};
   const auto ties = std::ranges::count_if(table.rows, [&](const SweepRow& row) {
-    return row.is_done() && row.step_time.value_or(0) <= step * (1 + band);
+    return row.is_done() && row.step_time.value_or(0) * (1 - band.faster) <= step;
   });
-  return fmt::format("Of {} points the best is {}: {} a step, \u00b1 {:.0f} %.", table.rows.size(),
-                     labels.empty() ? "the only one" : labels, to_string(Seconds{step}), 100 * band) +
+  return fmt::format("Of {} points the best is {}: {} a step, {}.", table.rows.size(),
+                     labels.empty() ? "the only one" : labels, to_string(Seconds{step}), in_words(band)) +
          (ties > 1 ? fmt::format(" It is a tie with {} more within that band.", ties - 1) : "");
 }
 

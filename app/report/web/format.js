@@ -42,5 +42,7 @@ const percent = (share, places = 1) => (100 * share).toFixed(places) + " %";
 const signed = (share, places = 1) => (share > 0 ? "+" : "") + percent(share, places);
 const plain = (value) => typeof value === "number" ? digits(value, 5) : String(value ?? "");
 const words = (key) => key.replace(/_s$/, "").replace(/_/g, " ");
-const band = (share) => share === undefined || share === null ? "" : "\u00b1 " + percent(share, 0);
+/** A band of two sides, `-12 to +25 %`. */
+const band = (sides) => !sides ? "" : `-${digits(100 * sides.faster, 2)} to +${percent(sides.slower, 0)}`;
+const sweepBand = (point) => point.step_time_band_faster === undefined ? null : { faster: point.step_time_band_faster, slower: point.step_time_band_slower };
 const colour = (name) => `var(--${name})`;

@@ -88,15 +88,15 @@ function pictures_section(page, title, note) {
 function sweep_view(page) {
   const data = page.data, best = data.points[data.best];
   const has = (key) => data.points.some((point) => point[key] !== undefined);
-  const tied = best ? data.points.filter((point) => point.step_time_s !== undefined && point !== best && point.step_time_s <= best.step_time_s * (1 + (best.step_time_band ?? 0))) : [];
+  const tied = best ? data.points.filter((point) => point.step_time_s !== undefined && point !== best && point.step_time_s * (1 - (best.step_time_band_faster ?? 0)) <= best.step_time_s) : [];
   const columns = [...data.columns.map((key) => ({ key, label: key.split(".").at(-1).replace(/_/g, " "), kind: "text", value: (row) => row.values[key] })),
-    { key: "step_time_s", label: "step time", kind: "num", format: seconds }, { key: "step_time_band", label: "band", kind: "num", format: band }, { key: "step_time_s", kind: "bar", colour: (row) => colour(row === best ? "green" : "blue") }];
+    { key: "step_time_s", label: "step time", kind: "num", format: seconds }, { key: "band", label: "band", kind: "num", value: sweepBand, format: band }, { key: "step_time_s", kind: "bar", colour: (row) => colour(row === best ? "green" : "blue") }];
   for (const [key, label, format] of [["tokens_per_s", "tokens/s", digits], ["samples_per_s", "samples/s", digits], ["mfu", "MFU", percent], ["memory_peak_bytes", "memory", bytes],
     ["cost_per_million_tokens", "cost, M tokens", digits], ["cost_per_million_samples", "cost, M samples", digits], ["bottleneck", "bottleneck"], ["message", "what went wrong"]]) {
     if (has(key) && !(key === "samples_per_s" && has("tokens_per_s"))) columns.push({ key, label, kind: format ? "num" : "long", format: format ? (value) => format(value) : undefined });
   }
   return [
-    best ? figures([["best step", seconds(best.step_time_s), band(best.step_time_band)], best.tokens_per_s ? ["tokens a second", digits(best.tokens_per_s)] : ["samples a second", digits(best.samples_per_s)],
+    best ? figures([["best step", seconds(best.step_time_s), band(sweepBand(best))], best.tokens_per_s ? ["tokens a second", digits(best.tokens_per_s)] : ["samples a second", digits(best.samples_per_s)],
       best.mfu ? ["MFU", percent(best.mfu)] : null, ["points", plain(data.points.length), tied.length ? `${tied.length} more within the best one's band` : "none within the best one's band"]]) : null,
     pictures_section(page, "How the points compare", null),
     section("All points", "The best is bold. A heading sorts.", ...table(columns, data.points, { most: 40, best: (row) => row === best })),
