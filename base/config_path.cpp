@@ -1,5 +1,6 @@
 #include "base/config_path.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <stdexcept>
@@ -52,7 +53,11 @@ ConfigPath ConfigPath::standard() {
   }
   ConfigPath path{{}};
   for (const fs::path& candidate : candidates) {
-    const fs::path root = candidate.lexically_normal();
+    fs::path root = candidate.lexically_normal();
+    root = root.has_filename() ? root : root.parent_path();  // no slash at its end
+    if (std::ranges::find(path.looked_in_, root) != path.looked_in_.end()) {
+      continue;
+    }
     path.looked_in_.push_back(root);
     if (is_folder(root / "configs") || is_folder(root / "scenarios")) {
       path.roots_.push_back(root);

@@ -29,6 +29,12 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 function(lockstep_precompiled target)
   if(TARGET precompiled_std)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")  # headers are compiled with the same options as what reads them
+      target_compile_options(${target} PRIVATE -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
+    else()
+      lockstep_position_independent(${target})
+    endif()
     target_precompile_headers(${target} REUSE_FROM precompiled_std)
     # With precompiled headers GCC bug 105651 has two more names; builds without them keep these warnings.
     lockstep_warnings(${target} -Wno-array-bounds -Wno-stringop-overflow)

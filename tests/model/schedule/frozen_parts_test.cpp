@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kDlrm =
+constexpr const char* kSmallDlrm =
     "name: x\ncluster: dgx_a100 x 1\nworkload: { model: dlrm_default, global_batch: 16384 }\n";
 
 ResolvedScenario resolved_with(const std::string& base, const std::string& freeze) {
@@ -64,7 +64,8 @@ std::pair<double, double> products_of(const std::vector<std::int64_t>& widths) {
 
 // Backward of the bottom MLP: gradients of all weights, and of the inputs of all layers but the first.
 TEST(Frozen, ABottomMlpHasNoBackward) {
-  const ResolvedScenario full = resolved_with(kDlrm, "[]"), frozen = resolved_with(kDlrm, "[bottom_mlp]");
+  const ResolvedScenario full = resolved_with(kSmallDlrm, "[]"),
+                         frozen = resolved_with(kSmallDlrm, "[bottom_mlp]");
   const DlrmSpec& dlrm = *full.scenario.workload->model->dlrm;
   const auto [all, later] = products_of(dlrm.bottom_mlp);
   EXPECT_NEAR(flops(full) - flops(frozen), 2 * 16384 * (all + later), 1);
@@ -72,7 +73,8 @@ TEST(Frozen, ABottomMlpHasNoBackward) {
 
 // A frozen top MLP still passes gradients on: the weights' alone go, and their all-reduce.
 TEST(Frozen, ATopMlpPassesGradientsOn) {
-  const ResolvedScenario full = resolved_with(kDlrm, "[]"), frozen = resolved_with(kDlrm, "[top_mlp]");
+  const ResolvedScenario full = resolved_with(kSmallDlrm, "[]"),
+                         frozen = resolved_with(kSmallDlrm, "[top_mlp]");
   const DlrmSpec& dlrm = *full.scenario.workload->model->dlrm;
   std::vector<std::int64_t> widths{dlrm.interaction_width()};
   widths.insert(widths.end(), dlrm.top_mlp.begin(), dlrm.top_mlp.end());
@@ -88,7 +90,8 @@ TEST(Frozen, ATopMlpPassesGradientsOn) {
 
 // Pooled rows travel forward; their gradients do not travel back, and no table is updated.
 TEST(Frozen, TablesSendNothingBack) {
-  const ResolvedScenario full = resolved_with(kDlrm, "[]"), frozen = resolved_with(kDlrm, "[embedding]");
+  const ResolvedScenario full = resolved_with(kSmallDlrm, "[]"),
+                         frozen = resolved_with(kSmallDlrm, "[embedding]");
   EXPECT_EQ(flops(full), flops(frozen));
   EXPECT_LT(launches(frozen), launches(full));
   const auto per_rank = [](const ResolvedScenario& resolved) {
@@ -174,7 +177,7 @@ TEST(Frozen, BlocksOfACnnBelowTheLowestTrainedOneHaveNoBackward) {
 }
 
 TEST(Frozen, APhaseIsTheScenarioWithItsParts) {
-  YamlDocument document = YamlDocument::from_text(std::string{kDlrm} +
+  YamlDocument document = YamlDocument::from_text(std::string{kSmallDlrm} +
                                                       "schedule: { steps: 1000, phases: [{ name: tuned, "
                                                       "until: 50 %, freeze: [embedding, bottom_mlp] }, { "
                                                       "name: full, until: 100 % }] }\n",
@@ -183,7 +186,7 @@ TEST(Frozen, APhaseIsTheScenarioWithItsParts) {
   const Timelines nobody{[](const auto&, const auto&, const auto&) { return TimelineRequest{}; }, [] {}};
   const SchedulePrediction prediction =
       predict_schedule(scheduled_scenario(document, configs), configs, document, nobody);
-  const ResolvedScenario by_hand = resolved_with(kDlrm, "[embedding, bottom_mlp]");
+  const ResolvedScenario by_hand = resolved_with(kSmallDlrm, "[embedding, bottom_mlp]");
   EXPECT_EQ(prediction.phases[0].figures.step,
             predict(by_hand, nullptr, EngineMode::Bare).mean_step().in_base_units());
   EXPECT_LT(prediction.phases[0].figures.step, prediction.full.step);
@@ -217,9 +220,10 @@ std::string complaint(const std::string& base, const std::string& freeze) {
 }
 
 TEST(Frozen, WhatCannotBeIsTold) {
-  EXPECT_THAT(complaint(kDlrm, "[embeding]"), HasSubstr("did you mean 'embedding'"));
-  EXPECT_THAT(complaint(kDlrm, "[layers]"), HasSubstr("the model has no 'layers' to freeze"));
-  EXPECT_THAT(complaint(kDlrm, "[bottom_mlp, embedding, top_mlp]"), HasSubstr("nothing would be trained"));
+  EXPECT_THAT(complaint(kSmallDlrm, "[embeding]"), HasSubstr("did you mean 'embedding'"));
+  EXPECT_THAT(complaint(kSmallDlrm, "[layers]"), HasSubstr("the model has no 'layers' to freeze"));
+  EXPECT_THAT(complaint(kSmallDlrm, "[bottom_mlp, embedding, top_mlp]"),
+              HasSubstr("nothing would be trained"));
   EXPECT_THAT(complaint(gpt_of("gpt2", 4), "[layers 2..4]"), HasSubstr("0 to 3: there is no 4"));
   EXPECT_THAT(complaint(gpt_of("gpt3_1b3", 4) + "parallelism: { pipeline: 2 }\n", "[layers 0]"),
               HasSubstr("written without a pipeline"));
