@@ -222,6 +222,10 @@ class TorchTitan {
         degree != nullptr && draft_.number("P.tensor", 1) > 1) {
       const Source source{degree->value.at, degree->key};
       draft_.set("P.sequence_parallel", "true", source);
+      if (draft_.has(
+              "F.compile")) {  // loss_parallel, on by default: torchtitan compiles no loss of shared logits
+        draft_.set("F.compiled_loss", "eager", source);
+      }
     }
   }
 

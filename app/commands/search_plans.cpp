@@ -72,7 +72,12 @@ bool is_of_plan(const std::string& name) {
 }
 
 std::string sentence_of(const PlanSearchResult& result, const FoundPlan& best) {
-  const PlanEvaluation& found = best.evaluation.value();
+  if (!best.evaluation) {  // stopped early
+    return fmt::format(
+        "The fastest plan by the estimates takes about {} a step on {} GPUs: {}. None was simulated.",
+        to_string(best.estimate.step), best.candidate.gpus, in_words(best.candidate));
+  }
+  const PlanEvaluation& found = *best.evaluation;
   const Band band = calibrated(found.band);
   const auto ties = std::ranges::count_if(result.plans, [&](const FoundPlan& plan) {
     return plan.evaluation && plan.evaluation->step * (1 - band.faster) <= found.step;

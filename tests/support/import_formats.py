@@ -74,8 +74,8 @@ FILES = {
 MACHINES = {
     ("topo.txt",): ["gpu: a100_80gb .*topo.txt", "gpu2 gpu3 nic1, with: pex0", "nvswitch"],
     ("nccl.xml",): ["gpu: h100_80gb ", "network: infiniband_ndr .*speed=400000", "nvlink4, count: 18", "pcie5_x16"],
-    ("fabric.ibnet",): ["count: 2 ", "node0.nic0 node0.nic1 node1.nic0, with: leaf0", "count: 2}", "infiniband_hdr"],
-    ("topology.conf",): ["count: 4 ", r"node0.nic\* node1.nic\*", "spine"],
+    ("fabric.ibnet",): ["count: 2}", "node0.nic0 node0.nic1 node1.nic0, with: leaf0", "count: 2}", "infiniband_hdr"],
+    ("topology.conf",): ["count: 4}", r"node0.nic\* node1.nic\*", "spine"],
 }
 # a broken file: what the message says
 BROKEN = {

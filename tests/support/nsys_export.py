@@ -66,7 +66,7 @@ def main(lockstep):
         write(file)
         problems = []
         for words, wanted in ((["import", str(file)], ["rank 0", "rank 1", "9 calls", "A100"]),
-                              (["replay", str(file), "-o", str(Path(folder) / "out")], ["step time"])):
+                              (["replay", str(file), "-o", str(Path(folder) / "out")], ["rank    window"])):
             done = subprocess.run([lockstep, *words], capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 problems.append(f"{words[0]}: exit code {done.returncode}: {done.stderr}")

@@ -62,7 +62,7 @@ TEST(UsualHost, OfAnH100IsTheA100ServersAtItsSpeed) {
   EXPECT_EQ(h100.operators.size(), a100.operators.size());
   EXPECT_DOUBLE_EQ(
       a100.of("aten::conv2d").before_first_launch / h100.at_speed().of("aten::conv2d").before_first_launch,
-      1.6);
+      1.2);
   EXPECT_DOUBLE_EQ(a100.between_operators / h100.at_speed().between_operators, 1.2);
   EXPECT_DOUBLE_EQ(a100.between_modules() / h100.at_speed().between_modules(), 1.2);
 }

@@ -182,7 +182,7 @@ Job of_two(std::shared_ptr<const Program> first, std::shared_ptr<const Program> 
   Job job;
   job.programs = {std::move(first), std::move(second)};
   job.groups = {{"world", {0, 1}}};
-  job.ranks = {{0, 0, {0}, {}, {}}, {1, 0, {0}, {}, {}}};
+  job.ranks = {{0, 0, {0}, {}, {}}, {1, 1, {0}, {}, {}}};
   return job;
 }
 
