@@ -110,7 +110,8 @@ void add_list_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep list\n"
       "  lockstep list scenarios");
-  CLI::Option* kind = command->add_option("KIND", wanted->kind, "only these: scenarios, gpus, clusters, ..., importers");
+  CLI::Option* kind =
+      command->add_option("KIND", wanted->kind, "only these: scenarios, gpus, clusters, ..., importers");
   command->add_flag("--names", wanted->names, "names alone, one a line, for scripts")->needs(kind);
   command->callback([wanted, &action] {
     action = [wanted] {
