@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "import/machine.hpp"
@@ -22,7 +23,9 @@ class JobSettler {
 
   void settle() {
     sharding();
+    sequence_parallel();
     gpus();
+    whole_replicas();
     batch();
     if (!draft_.has("W.precision")) {
       draft_.assume("W.precision", "bf16", "no file says it");
@@ -65,6 +68,38 @@ class JobSettler {
       draft_.assume("P.expert", std::to_string(std::gcd(std::max(experts, 1), kGpusOfNode)),
                     "no file says it; within a node");
     }
+  }
+
+  /// Trainers turn it off where no ranks share a layer.
+  void sequence_parallel() {
+    const DraftKey* given = draft_.find("P.sequence_parallel");
+    if (given == nullptr || degree("tensor") > 1) {
+      return;
+    }
+    if (!given->is_assumed) {
+      draft_.remark(Remark::Kind::NoEffect, {given->value.at, given->key}, "no ranks share a layer");
+    }
+    draft_.drop("P.sequence_parallel");
+  }
+
+  /// Launch scripts of examples often start fewer GPUs than their plan needs: then as many as it needs are
+  /// taken.
+  void whole_replicas() {
+    const auto of_stage = std::lcm(std::int64_t{degree("tensor")} * degree("context"),
+                                   std::int64_t{degree("expert")} * degree("expert_tensor"));
+    const auto needed = static_cast<int>(std::min<std::int64_t>(of_stage * degree("pipeline"), kMostGpus));
+    const int gpus = draft_.gpus.value();
+    if (gpus % needed == 0) {
+      return;
+    }
+    const int taken = std::min((gpus + needed - 1) / needed * needed, kMostGpus);
+    const DraftKey* plan = draft_.find(draft_.has("P.tensor") ? "P.tensor" : "P.pipeline");
+    draft_.remark(
+        Remark::Kind::Conflict, plan == nullptr ? Source{} : Source{plan->value.at, plan->key},
+        fmt::format("the job starts {} GPUs, and the plan takes {}: {} are taken", gpus, needed, taken));
+    draft_.gpus = taken;
+    const int per_node = draft_.gpus_per_node.value_or(usual_node());
+    draft_.nodes = (taken + per_node - 1) / per_node;
   }
 
   void gpus() {

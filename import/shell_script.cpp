@@ -223,7 +223,9 @@ class Shell {
     const std::string name{written.begin(), end}, behind{end, written.end()};
     const auto found = variables_.find(name);
     if (found != variables_.end() && !found->second.empty()) {
-      return insert(found->second, quoted && behind != "[@]");
+      return insert(found->second, !quoted           ? Expansion::Split
+                                   : behind == "[@]" ? Expansion::Words
+                                                     : Expansion::One);
     }
     if (behind.starts_with(":-") || behind.starts_with(":=") || behind.starts_with("-")) {
       return put_default(behind.substr(behind.front() == ':' ? 2 : 1), begin);
@@ -243,15 +245,17 @@ class Shell {
     put(plain, begin);
   }
 
-  /// Puts words in: within quotes as one, else split at blanks.
-  void insert(const std::vector<ShellWord>& words, bool as_one) {
+  /// A variable without quotes, `"${NAME[@]}"`, and any other in quotes.
+  enum class Expansion : std::uint8_t { Split, Words, One };
+
+  void insert(const std::vector<ShellWord>& words, Expansion expansion) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (i > 0) {
-        as_one ? word_.push_back({' ', 0, 0}) : end_word();
+        expansion == Expansion::One ? word_.push_back({' ', 0, 0}) : end_word();
       }
       for (const PlacedChar& letter : words[i].letters) {
         const bool is_blank = letter.letter == ' ' || letter.letter == '\n' || letter.letter == '\t';
-        if (is_blank && !as_one && words.size() == 1) {
+        if (is_blank && expansion == Expansion::Split) {
           end_word();
         } else {
           word_.push_back(letter);
