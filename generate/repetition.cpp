@@ -18,7 +18,7 @@ class Repetition {
   Repetition(const Program& source, const std::string& range, int times)
       : made_{source}, range_{range}, times_{times} {}
 
-  Program write() && {
+  Program write() {
     for (Program::Thread& thread : made_.threads) {
       thread.instructions = repeated(thread.instructions);
     }
@@ -123,7 +123,7 @@ void repeat(Benchmark& benchmark, const std::string& range, int times) {
   std::vector<std::shared_ptr<const Program>> programs;
   for (const auto& program : benchmark.job.programs) {
     Repetition repetition{*program, range, times};
-    Program made = std::move(repetition).write();
+    Program made = repetition.write();
     found += repetition.found();
     programs.push_back(std::make_shared<const Program>(std::move(made)));
   }

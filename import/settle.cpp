@@ -130,7 +130,8 @@ class JobSettler {
     constexpr double kBytes = 18, kRoom = 48e9;
     const double needed = std::max<double>(replica(), std::ceil(model_.parameters() * kBytes / kRoom));
     const int node = usual_node();
-    int gpus = node * static_cast<int>(std::clamp<double>(std::ceil(needed / node), 1, kMostGpus / node));
+    int gpus = node * static_cast<int>(std::clamp<double>(std::ceil(needed / node), 1,
+                                                          std::floor(1.0 * kMostGpus / node)));
     const int expert = degree("expert");
     gpus = std::max(gpus, expert);
     const int step = std::lcm(std::min(replica(), kMostGpus), node);

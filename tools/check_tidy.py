@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on every source file that the build compiles, tests and benchmarks excepted; any finding fails.
+"""Runs clang-tidy on every source file that the build compiles, tests, benchmarks and the Python module excepted; any finding fails.
 
 Many files are checked together, as one file that includes them: what they share, library headers above all, is walked
 through once instead of once a file, which is most of the time (tools/source_batches.py). A batch with a
@@ -123,7 +123,7 @@ def main() -> int:
     stamps.mkdir(exist_ok=True)
 
     sources = [source for source in project_sources(".cpp")
-               if ROOT / source in commands and source.parts[0] not in ("tests", "bench")]
+               if ROOT / source in commands and source.parts[0] not in ("tests", "bench", "python")]
     stamp = {source: stamps / stamp_of(source, commands[ROOT / source], settings) for source in sources}
     due = [source for source in sources if not stamp[source].exists()]
     seconds, found = {}, []
