@@ -21,7 +21,7 @@ namespace s4u = simgrid::s4u;
 class ExecutorModel final : public simgrid::kernel::resource::Model {
  public:
   ExecutorModel(Executor& executor, std::function<void()> on_quiet)
-      : Model(fmt::format("lockstep {}", ++made_)),
+      : Model(fmt::format("lockstep {}", ++made)),
         executor_{&executor},
         on_quiet_{std::move(on_quiet)},
         began_{s4u::Engine::get_clock()} {}
@@ -51,7 +51,7 @@ class ExecutorModel final : public simgrid::kernel::resource::Model {
   void retire() { executor_ = nullptr; }
 
  private:
-  static inline int made_ = 0;  // SimGrid wants a name of its own for each
+  static inline int made = 0;  // SimGrid wants a name of its own for each
   Executor* executor_;
   std::function<void()> on_quiet_;
   double began_;

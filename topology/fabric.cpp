@@ -118,9 +118,10 @@ std::span<const VertexId> Fabric::gpus() const {
 
 std::span<const VertexId> Fabric::sockets_of(int node) const {
   const auto& vertices = graph_->vertices;
-  const auto found =
-      std::ranges::equal_range(graph_->sockets, node, {}, [&](VertexId id) { return vertices[id].node; });
-  return {found.begin(), found.end()};
+  const auto node_of = [&](VertexId id) { return vertices[id].node; };
+  const auto first = std::ranges::lower_bound(graph_->sockets, node, {}, node_of);
+  const auto last = std::ranges::upper_bound(graph_->sockets, node, {}, node_of);
+  return {first, last};
 }
 
 std::span<const LinkId> Fabric::links_from(VertexId vertex) const {
