@@ -16,7 +16,7 @@ namespace {
 
 using namespace literals;
 
-class Page {
+class TextPage {
  public:
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
@@ -29,7 +29,7 @@ class Page {
   std::string text_;
 };
 
-void add_inventory(Page& page, const std::string& title, const Fabric& fabric) {
+void add_inventory(TextPage& page, const std::string& title, const Fabric& fabric) {
   std::set<int> nodes;
   std::map<std::pair<VertexKind, std::string>, int> devices;
   for (const Vertex& vertex : fabric.vertices()) {
@@ -74,7 +74,7 @@ std::vector<std::string> short_names(const Fabric& fabric) {
   return names;
 }
 
-void add_matrix(Page& page, const Fabric& fabric, const std::function<double(const Route&)>& figure) {
+void add_matrix(TextPage& page, const Fabric& fabric, const std::function<double(const Route&)>& figure) {
   const std::vector<std::string> names = short_names(fabric);
   page.add("  {:>6}", "");
   for (const std::string& name : names) {
@@ -94,7 +94,7 @@ void add_matrix(Page& page, const Fabric& fabric, const std::function<double(con
   }
 }
 
-void add_pairs(Page& page, const Fabric& fabric) {
+void add_pairs(TextPage& page, const Fabric& fabric) {
   if (fabric.gpus().size() < 2) {
     return;
   }
@@ -114,7 +114,7 @@ void add_pairs(Page& page, const Fabric& fabric) {
   }
 }
 
-void add_route(Page& page, const Fabric& fabric, const AskedRoute& asked) {
+void add_route(TextPage& page, const Fabric& fabric, const AskedRoute& asked) {
   const Route route = fabric.route(asked.from, asked.to, asked.flow);
   page.add("\nRoute of flow {} from {} to {}: {}, {}\n", asked.flow, fabric.vertices()[asked.from].name,
            fabric.vertices()[asked.to].name,
@@ -130,7 +130,7 @@ void add_route(Page& page, const Fabric& fabric, const AskedRoute& asked) {
 
 std::string topology_text(const std::string& title, const Fabric& fabric,
                           const std::vector<AskedRoute>& routes) {
-  Page page;
+  TextPage page;
   add_inventory(page, title, fabric);
   add_pairs(page, fabric);
   for (const AskedRoute& route : routes) {

@@ -262,6 +262,16 @@ JitterSpec host_jitter(const JitterSpec& asked, const HostOverheads& host) {
 
 namespace {
 
+/// Logs the size of what was resolved.
+void tell(const Fabric& fabric, const Job& job, const std::string& profile, const std::string& host) {
+  log_of(LogComponent::Scenario)
+      .debug(
+          "machine of {} GPUs and {} links; {} ranks of {} programs in {} groups; collectives '{}', host "
+          "'{}'",
+          fabric.gpus().size(), fabric.links().size(), job.ranks.size(), job.programs.size(),
+          job.groups.size(), profile, host);
+}
+
 /// What a scenario is made of, and the job that takes place there.
 /// @param given null: the job of the scenario's workload or trace
 ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs, ScenarioSpec scenario,
@@ -309,12 +319,7 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs, 
     return 0;
   });
   gpus.of_rank.resize(job.ranks.size());
-  log_of(LogComponent::Scenario)
-      .debug(
-          "machine of {} GPUs and {} links; {} ranks of {} programs in {} groups; collectives '{}', host "
-          "'{}'",
-          fabric.gpus().size(), fabric.links().size(), job.ranks.size(), job.programs.size(),
-          job.groups.size(), profile.name, host.name);
+  tell(fabric, job, profile.name, host.name);
   return {std::move(scenario),
           std::move(fabric),
           std::move(gpus.models),
