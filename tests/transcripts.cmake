@@ -31,6 +31,12 @@ add_test(NAME inputs.beyond_networks COMMAND lockstep run ${CMAKE_CURRENT_LIST_D
 set_tests_properties(inputs.beyond_networks PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "[0-9] % of the kernel time is outside what the GPU's networks were trained on. formulas answered, with a wider band: gemv, sgemm")
 
+# A drawing without nodes, whose GPUs are on a network: one node's costs, over its links.
+add_test(NAME inputs.network_without_nodes COMMAND lockstep run
+         ${CMAKE_CURRENT_LIST_DIR}/inputs/cluster/network_without_nodes.yaml --no-timeline
+         -o ${PROJECT_BINARY_DIR}/network_without_nodes)
+set_tests_properties(inputs.network_without_nodes PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION "step time +[0-9.]+ ms")
+
 add_test(NAME inputs.full_memory COMMAND lockstep run ${CMAKE_CURRENT_LIST_DIR}/inputs/cluster/full_memory.yaml
          --no-timeline -o ${PROJECT_BINARY_DIR}/full_memory)
 set_tests_properties(inputs.full_memory PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION

@@ -222,7 +222,8 @@ class CollectivePlanner::Group {
   /// The time by which a plan is chosen: between nodes what NCCL expects, inside one what it takes.
   Seconds expected(const CollectivePlan& plan, CommAlgorithm algorithm, const CollectiveRequest& request,
                    const CollectiveProfile& profile) {
-    const bool is_nccls = crosses_network(plan.loads, fabric_) && has_proxy(network_of(fabric_, profile)) &&
+    const bool is_nccls = spans_nodes() && crosses_network(plan.loads, fabric_) &&
+                          has_proxy(network_of(fabric_, profile)) &&
                           (algorithm == CommAlgorithm::Ring || algorithm == CommAlgorithm::Tree ||
                            algorithm == CommAlgorithm::NvlsTree || algorithm == CommAlgorithm::Pat);
     if (!is_nccls || request.kind == CollectiveKind::Broadcast || request.kind == CollectiveKind::Reduce) {
@@ -241,7 +242,7 @@ class CollectivePlanner::Group {
         continue;
       }
       const RoutedTraffic& routed = traffic(row, request);
-      if (crosses_network(routed.loads, fabric_)) {
+      if (spans_nodes() && crosses_network(routed.loads, fabric_)) {
         if (!options.protocol && !is_offered(row.id, protocol, request, routed, options.profile)) {
           continue;
         }
