@@ -78,7 +78,7 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
-/// What may stand after the words of a command: commands below it and its options.
+/// Words that may follow a command: commands below it and its options.
 std::string words_after(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::App* below : app.get_subcommands({})) {

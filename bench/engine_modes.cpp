@@ -1,5 +1,5 @@
 /// @file
-/// What each way of simulating has of SimGrid, and its operations a second, as a table in Markdown:
+/// Prints a table in Markdown: each way of simulating, its part of SimGrid and its operations a second:
 /// engine_modes [RANKS [STEPS]]. The workload and the machine are those of engine_speed, with 10 % jitter.
 /// Each mode runs in a process of its own and says the best of three runs.
 

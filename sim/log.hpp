@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What the program says of its own work, on stderr: one logger a component, each with a level of its own.
+/// Logs of the program's own work, on stderr: one logger a component, each with a level of its own.
 
 #include <spdlog/logger.h>
 

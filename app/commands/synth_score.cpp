@@ -73,7 +73,7 @@ synth::Recording recording_named(const std::string& job) {
   return std::move(read_recordings(input).front());
 }
 
-/// What the two baselines reach that draw nodes of the jobs that the model was fitted to.
+/// Scores of the two baselines, which draw nodes of the jobs that the model was fitted to.
 struct BaselineScores {
   synth::Score bootstrap, markov;
 };

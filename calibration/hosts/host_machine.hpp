@@ -48,7 +48,7 @@ constexpr auto names_of(PythonVersion /*unused*/) {
                                                  {PythonVersion::V313, "3.13"}});
 }
 
-/// What a user knows of a machine.
+/// A machine, as far as its user knows it.
 struct HostMachine {
   CpuCore cpu = CpuCore::SapphireRapids;
   std::optional<double> clock_ghz{};      ///< the highest of one busy core; left out: usual_clock_ghz()

@@ -205,7 +205,7 @@ void DlrmStep::backward_bottom(GradientSink& gradients) {
   }
 }
 
-/// Where tables alone are trained there is nothing to update.
+/// A step that trains tables alone has nothing to update.
 void DlrmStep::update_dense() {
   if (parameters_.empty()) {
     return;

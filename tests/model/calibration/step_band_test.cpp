@@ -69,7 +69,7 @@ TEST(StepBand, OfNothingIsNone) {
   EXPECT_THROW(static_cast<void>(step_band({}, 1.5)), std::invalid_argument);
 }
 
-/// What is left out makes steps longer than predicted, not shorter.
+/// Omitted work makes steps longer than predicted, not shorter.
 TEST(StepBand, ReachesFurtherToSlowerSteps) {
   for (const double relative : {0.0, 0.05, 0.3, 1.0}) {
     const Band around = calibrated(relative);

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What the parts of the stub share: streams are queues that a virtual clock goes through (device.cpp).
+/// The parts of the stub share this: streams are queues that a virtual clock goes through (device.cpp).
 
 #include <cstdint>
 #include <list>
