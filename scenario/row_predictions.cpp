@@ -24,9 +24,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kStepsOfATask =
-    8;                   // so few that processes end together, so many that forks cost nothing
-constexpr int kBug = 1;  // exit code, as main()
+constexpr std::size_t kStepsOfATask = 2;  // a step takes from a hundredth of a second to ten, a fork less
+constexpr int kBug = 1;                   // exit code, as main()
 
 /// Prints a row on standard output, read back by times_in(): the numbers of PredictedTimes, and the length of
 /// the text that refuses it, with that text behind.
