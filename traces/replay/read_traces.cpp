@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -62,18 +62,18 @@ std::vector<std::string> files_of(const std::string& path) {
 }
 
 /// What is wrong with two recordings of one rank. @param traces sorted by rank
-std::optional<Problem> twice_a_rank(std::span<const kineto::RecordedTrace> traces) {
+std::vector<Problem> twice_a_rank(std::span<const kineto::RecordedTrace> traces) {
   const auto twice = std::ranges::adjacent_find(traces, {}, &kineto::RecordedTrace::rank);
   if (twice == traces.end()) {
-    return std::nullopt;
+    return {};
   }
   const auto& [before, trace] = std::tie(*twice, *(twice + 1));
-  return Problem{{trace.file},
-                 trace.rank < 0
-                     ? fmt::format("the file does not say its rank, nor does {}: give one of them at a time",
-                                   before.file)
-                     : fmt::format("of rank {}, as {} is: give the files of one window at a time", trace.rank,
-                                   before.file)};
+  return {Problem{{trace.file},
+                  trace.rank < 0
+                      ? fmt::format("the file does not say its rank, nor does {}: give one of them at a time",
+                                    before.file)
+                      : fmt::format("of rank {}, as {} is: give the files of one window at a time",
+                                    trace.rank, before.file)}};
 }
 
 /// What to do about a folder whose recordings are not the ranks of one job.
@@ -122,29 +122,29 @@ std::vector<kineto::RecordedTrace> read_windows(const std::vector<std::string>& 
 std::vector<kineto::RecordedTrace> read_traces(const std::vector<std::string>& paths) {
   std::vector<kineto::RecordedTrace> traces = read_windows(paths);
   std::ranges::stable_sort(traces, {}, &kineto::RecordedTrace::rank);
-  auto problem = twice_a_rank(traces);
-  if (!problem) {
-    problem = different_jobs(traces);
+  std::vector<Problem> problems = twice_a_rank(traces);
+  if (problems.empty()) {
+    problems = different_jobs(traces);
   }
-  if (problem) {
+  if (!problems.empty()) {
     if (paths.size() == 1 && fs::is_directory(paths.front())) {
-      throw InputError{{paths.front()}, several_recordings(traces, *problem)};
+      throw InputError{{paths.front()}, several_recordings(traces, problems.front())};
     }
-    throw InputError{problem->where, problem->message};
+    throw InputError{std::move(problems)};
   }
   return traces;
 }
 
-std::optional<Problem> different_jobs(std::span<const kineto::RecordedTrace> traces) {
+std::vector<Problem> different_jobs(std::span<const kineto::RecordedTrace> traces) {
   for (const kineto::RecordedTrace& trace : traces) {
     const kineto::RecordedTrace& first = traces.front();
     if (trace.world_size != first.world_size && trace.world_size > 0 && first.world_size > 0) {
-      return Problem{{trace.file},
-                     fmt::format("of a job of {} ranks, {} of one of {}: give the traces of one job",
-                                 trace.world_size, first.file, first.world_size)};
+      return {Problem{{trace.file},
+                      fmt::format("of a job of {} ranks, {} of one of {}: give the traces of one job",
+                                  trace.world_size, first.file, first.world_size)}};
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace lockstep::replay

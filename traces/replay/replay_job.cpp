@@ -65,8 +65,8 @@ class Assembly {
       throw std::invalid_argument{
           fmt::format("{} ranks cannot be made of {} traces: a multiple is needed", ranks_, traces.size())};
     }
-    if (const auto problem = different_jobs(traces)) {
-      throw InputError{problem->where, problem->message};
+    if (auto problems = different_jobs(traces); !problems.empty()) {
+      throw InputError{std::move(problems)};
     }
     if (ranks == 0) {
       tell_missing(traces);
