@@ -68,12 +68,15 @@ std::vector<Problem> twice_a_rank(std::span<const kineto::RecordedTrace> traces)
     return {};
   }
   const auto& [before, trace] = std::tie(*twice, *(twice + 1));
-  return {Problem{{trace.file},
-                  trace.rank < 0
-                      ? fmt::format("the file does not say its rank, nor does {}: give one of them at a time",
-                                    before.file)
-                      : fmt::format("of rank {}, as {} is: give the files of one window at a time",
-                                    trace.rank, before.file)}};
+  std::string message =
+      trace.rank < 0 ? fmt::format("the file does not say its rank, nor does {}: give one of them at a time",
+                                   before.file)
+                     : fmt::format("of rank {}, as {} is: give the files of one window at a time", trace.rank,
+                                   before.file);
+  std::vector<Problem> problems(1);
+  problems.front().where.file = trace.file;
+  problems.front().message = std::move(message);
+  return problems;
 }
 
 /// What to do about a folder whose recordings are not the ranks of one job.
@@ -139,9 +142,12 @@ std::vector<Problem> different_jobs(std::span<const kineto::RecordedTrace> trace
   for (const kineto::RecordedTrace& trace : traces) {
     const kineto::RecordedTrace& first = traces.front();
     if (trace.world_size != first.world_size && trace.world_size > 0 && first.world_size > 0) {
-      return {Problem{{trace.file},
-                      fmt::format("of a job of {} ranks, {} of one of {}: give the traces of one job",
-                                  trace.world_size, first.file, first.world_size)}};
+      std::vector<Problem> problems(1);
+      problems.front().where.file = trace.file;
+      problems.front().message =
+          fmt::format("of a job of {} ranks, {} of one of {}: give the traces of one job", trace.world_size,
+                      first.file, first.world_size);
+      return problems;
     }
   }
   return {};
