@@ -49,14 +49,15 @@ std::string embedded_json(const std::string& json) {
     safe.append(json, copied, at - copied).append(text);
     copied = at + length;
   };
-  for (std::size_t i = json.find_first_of("<>&\xe2"); i != std::string::npos;
-       i = json.find_first_of("<>&\xe2", i + 1)) {
+  for (std::size_t i = 0; i < json.size(); ++i) {
     if (json[i] == '<') {
       replace(i, 1, "\\u003c");
     } else if (json[i] == '>') {
       replace(i, 1, "\\u003e");
     } else if (json[i] == '&') {
       replace(i, 1, "\\u0026");
+    } else if (json[i] != '\xe2') {
+      continue;
     } else if (json.compare(i, 3, "\xe2\x80\xa8") == 0) {
       replace(i, 3, "\\u2028");
     } else if (json.compare(i, 3, "\xe2\x80\xa9") == 0) {
