@@ -75,8 +75,8 @@ NamedPlaces::NamedPlaces(std::vector<std::string> names) : names_{std::move(name
 void NamedPlaces::append(const std::string& word, std::vector<std::size_t>& places) const {
   if (word.find_first_of("*?") == std::string::npos) {
     const auto name_of = [this](std::size_t place) -> const std::string& { return names_[place]; };
-    const auto found = std::ranges::equal_range(sorted_, word, {}, name_of);
-    places.insert(places.end(), found.begin(), found.end());
+    places.insert(places.end(), std::ranges::lower_bound(sorted_, word, {}, name_of),
+                  std::ranges::upper_bound(sorted_, word, {}, name_of));
     return;
   }
   for (std::size_t place = 0; place < names_.size(); ++place) {
