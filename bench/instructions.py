@@ -4,7 +4,7 @@
 Usage: bench/instructions.py ENGINE_SPEED [--compiler NAME] [--update]
 
 Prints a table. Exit code 1: some job takes 3 % more than the file says. Exit code 77: nothing was measured, because
-valgrind is missing or the file is of another compiler. Counts are of callgrind, the difference of three steps and one.
+valgrind is missing or the file is of another compiler. Counts are of callgrind, the difference of two steps and one.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import sys
 KEPT = pathlib.Path(__file__).with_suffix(".csv")
 MOST = 1.03  # of the kept count
 SKIPPED = 77
-STEPS = (1, 3)
+STEPS = (1, 2)
 OPERATIONS = 1000  # of a rank in a step (tests/support/contended_job.hpp)
 
 
