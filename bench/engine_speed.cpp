@@ -1,8 +1,8 @@
 /// @file
-/// Operations a second of the engine: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped|folded]
-/// [TIMELINE] The workload and the machine are those of tests/support/contended_job.hpp and rail_fabric.hpp;
-/// a TIMELINE is written as Chrome trace. `run` is real time of the event loop; `cpu` is processor time, with
-/// building the machine, and the measure to compare on a machine that others use too.
+/// Operations a second of the engine: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped|
+/// interference|folded] [TIMELINE] The workload and the machine are those of tests/support/contended_job.hpp
+/// and rail_fabric.hpp; a TIMELINE is written as Chrome trace. `run` is real time of the event loop; `cpu` is
+/// processor time, with building the machine, and the measure to compare on a machine that others use too.
 
 #include <sys/resource.h>
 
@@ -36,8 +36,10 @@ double peak_memory() {
 int main(int count, char** arguments) {
   using namespace lockstep;
   if (count < 4) {
-    std::fputs("usage: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped|folded] [TIMELINE]\n",
-               stderr);
+    std::fputs(
+        "usage: engine_speed RANKS STEPS JITTER [run_ahead|s4u|bare|stepped|interference|folded] "
+        "[TIMELINE]\n",
+        stderr);
     return 2;
   }
   const auto ranks = static_cast<std::uint32_t>(std::atoi(arguments[1]));
@@ -54,6 +56,10 @@ int main(int count, char** arguments) {
     input.variation = testing::jitter(std::atof(arguments[3]));
   }
   SimulationOptions options;
+  options.interference = engine == "interference";
+  if (options.interference) {
+    input.gpu_models.front().communication = {20, 0.2};
+  }
   options.engine = engine == "s4u"    ? EngineMode::S4u
                    : engine == "bare" ? EngineMode::Bare
                                       : EngineMode::RunAhead;
@@ -75,7 +81,8 @@ int main(int count, char** arguments) {
   const double run = result.wall_seconds;
   const auto operations = static_cast<double>(result.operations);
   std::printf(
-      "%-9s ranks %6u  setup %.3f s  run %.4f s  %7.1f M operations/s  %5.1f ns/op (cpu %.1f)  peak %.0f MB  "
+      "%-12s ranks %6u  setup %.3f s  run %.4f s  %7.1f M operations/s  %5.1f ns/op (cpu %.1f)  peak %.0f MB "
+      " "
       "makespan %.9f s  %016llx\n",
       engine.c_str(), ranks, seconds_since(began) - run, run, 1e-6 * operations / run, 1e9 * run / operations,
       1e9 * cpu / operations, peak_memory(), result.makespan().in_base_units(),

@@ -31,6 +31,9 @@ class ExecutorModel final : public simgrid::kernel::resource::Model {
     if (executor_ == nullptr) {
       return -1.0;
     }
+    if (!executor_->context().actors_in_simgrid) {
+      executor_->pass_ticks();
+    }
     const double date = executor_->next_date();
     if (std::isfinite(date)) {
       return std::max(0.0, date - (now - began_));
@@ -158,8 +161,10 @@ void run_as_simgrid_actors(Executor& executor, Machine& machine) {
 
 void run_without_simgrid(Executor& executor) {
   executor.begin();
+  executor.pass_ticks();
   for (double date = executor.next_date(); std::isfinite(date); date = executor.next_date()) {
     executor.advance_to(date);
+    executor.pass_ticks();
   }
 }
 

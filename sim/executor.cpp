@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <optional>
 
 #include "sim/copy_plan.hpp"
 #include "sim/folding/folding.hpp"
@@ -51,24 +52,45 @@ void Executor::begin() {
   }
 }
 
+double Executor::next_scheduled() const {
+  const double scheduled = heap_.empty() ? Network::kNever : heap_.front().date;
+  return ticks_.empty() ? scheduled : std::min(scheduled, ticks_.front().date);
+}
+
+bool Executor::is_tick_next() const {
+  if (heap_.empty() || ticks_.empty()) {
+    return heap_.empty();
+  }
+  const Tick& tick = ticks_.front();
+  const Scheduled& other = heap_.front();
+  return tick.date < other.date || (tick.date == other.date && tick.order < other.order);
+}
+
 double Executor::next_date() {
   // Work that starts at the current date starts before rates are shared out for it.
-  if (!heap_.empty() && heap_.front().date <= now_ && !network_.completes_by(now_)) {
-    return heap_.front().date;
+  const double scheduled = next_scheduled();
+  if (scheduled <= now_ && !network_.completes_by(now_)) {
+    return scheduled;
   }
-  const double completion = network_.next_completion();
-  return heap_.empty() ? completion : std::min(completion, heap_.front().date);
+  return std::min(network_.next_completion(), scheduled);
 }
 
 void Executor::advance_to(double now) {
   const double due = now + kClockSlack;
   for (double date = next_date(); date <= due; date = next_date()) {
     assert(date >= now_ - kClockSlack && "something starts in the past");
-    now_ = std::max(now_, date);
-    if (heap_.empty() || heap_.front().date > date || network_.completes_by(date)) {
-      transfer_ended(network_.complete_next(), date);
-      continue;
-    }
+    happen_next(date);
+  }
+}
+
+/// @param date as next_date() says
+void Executor::happen_next(double date) {
+  now_ = std::max(now_, date);
+  if (next_scheduled() > date || network_.completes_by(date)) {
+    transfer_ended(network_.complete_next(), date);
+  } else if (is_tick_next()) {
+    tick();
+  } else {
     const Scheduled next = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end());
     heap_.pop_back();
@@ -76,8 +98,42 @@ void Executor::advance_to(double now) {
   }
 }
 
-void Executor::schedule(double date, Moment what, std::uint32_t subject, std::uint8_t stream) {
-  heap_.push_back({date, order_++, subject, what, stream});
+void Executor::tick() {
+  const Tick next = ticks_.front();
+  std::pop_heap(ticks_.begin(), ticks_.end());
+  ticks_.pop_back();
+  next.rank->tick(next.stream, next.date);
+  next.rank->run();
+}
+
+/// No tick changes what the network carries, so its next completion stays.
+void Executor::pass_ticks() {
+  if (!network_.knows_completions()) {
+    return;
+  }
+  std::optional<double> completion;
+  while (!ticks_.empty()) {
+    const double date = ticks_.front().date;
+    if (!heap_.empty() && heap_.front().date <= date) {
+      return;
+    }
+    if (date <= now_) {
+      if (network_.completes_by(date)) {
+        return;
+      }
+    } else if (!completion) {
+      completion = network_.next_completion();
+    }
+    if (completion && *completion <= date) {
+      return;
+    }
+    now_ = std::max(now_, date);
+    tick();
+  }
+}
+
+void Executor::schedule(double date, Moment what, TransferId subject) {
+  heap_.push_back({date, order_++, subject, what});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
@@ -107,10 +163,6 @@ void Executor::happen(const Scheduled& scheduled) {
       }
       break;
     }
-    case Moment::StreamTick:
-      ranks_[index_of(scheduled.subject)].tick(scheduled.stream, scheduled.date);
-      ranks_[index_of(scheduled.subject)].run();
-      break;
   }
 }
 
@@ -151,7 +203,7 @@ void Executor::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, d
   rank.communication_arrives(date, call, *member.group);
   const auto launch = static_cast<std::uint32_t>(rank.streams()[stream].launches() - 1);
   Meeting* meeting =
-      member.group->arrive(member.position, item.collective, {&rank, &call, date, launch, stream});
+      member.group->arrive(member.position, item.collective(), {&rank, &call, date, launch, stream});
   if (meeting != nullptr) {
     meeting->plan = &member.group->plan(*meeting, spec_.plan_collective);
     Transfer transfer;
@@ -204,7 +256,8 @@ void Executor::begin_copy(TransferId transfer, const Rendezvous& taken) {
 }
 
 void Executor::call_at(Rank& rank, std::uint8_t stream, double date) {
-  schedule(date, Moment::StreamTick, rank.number(), stream);
+  ticks_.push_back({date, order_++, &rank, stream});
+  std::push_heap(ticks_.begin(), ticks_.end());
 }
 
 void Executor::transfer_ended(TransferId id, double date) {

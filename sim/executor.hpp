@@ -54,6 +54,10 @@ class Executor final : public RankEnvironment {
   [[nodiscard]] double next_date();
   void advance_to(double now);
 
+  /// Lets kernels start and end that are due before anything that more than one rank sees: the owner of the
+  /// clock need not know of them. Only where actors are objects.
+  void pass_ticks();
+
   /// A transfer has ended, for networks whose completions SimGrid announces.
   void transfer_ended(TransferId transfer, double date);
 
@@ -113,14 +117,22 @@ class Executor final : public RankEnvironment {
   void resume(Rank& rank, unsigned actor) override { on_resume_(rank, actor); }
 
  private:
-  enum class Moment : std::uint8_t { TransferStart, CopyReady, StreamTick, Meet };
+  enum class Moment : std::uint8_t { TransferStart, CopyReady, Meet };
   struct Scheduled {
     double date;
     std::uint64_t order;
-    std::uint32_t subject;  // transfer or rank
+    TransferId subject;
     Moment what;
-    std::uint8_t stream;
     bool operator<(const Scheduled& other) const {
+      return date > other.date || (date == other.date && order > other.order);
+    }
+  };
+  struct Tick {
+    double date;
+    std::uint64_t order;  // as Scheduled has it
+    Rank* rank;
+    std::uint8_t stream;
+    bool operator<(const Tick& other) const {
       return date > other.date || (date == other.date && order > other.order);
     }
   };
@@ -138,8 +150,12 @@ class Executor final : public RankEnvironment {
     std::deque<TransferId> queue;
   };
 
-  void schedule(double date, Moment what, std::uint32_t subject, std::uint8_t stream = 0);
+  void schedule(double date, Moment what, TransferId subject);
   void happen(const Scheduled& scheduled);
+  void happen_next(double date);
+  void tick();
+  [[nodiscard]] double next_scheduled() const;
+  [[nodiscard]] bool is_tick_next() const;
   TransferId new_transfer(const Transfer& transfer);
   void begin_copy(TransferId transfer, const Rendezvous& taken);
   void end_copy(const Transfer& transfer, double date);
@@ -164,6 +180,7 @@ class Executor final : public RankEnvironment {
   std::map<std::array<std::uint32_t, 3>, Communicator*> pairs_;
   std::deque<Rank> ranks_;
   std::vector<Scheduled> heap_;
+  std::vector<Tick> ticks_;  // apart, because they are many and touch one rank only
   std::uint64_t order_ = 0;
   std::vector<Transfer> transfers_;
   std::vector<TransferId> free_transfers_;

@@ -48,16 +48,25 @@ bool HostThread::pauses(Rank& rank, std::uint8_t stream) {
 }
 
 /// A stream that waits for nothing takes it at once; that saves a change of actors.
-inline void HostThread::put(Rank& rank, std::uint8_t stream, std::uint32_t ticket, std::uint32_t collective) {
+inline void HostThread::put(Rank& rank, std::uint8_t stream, const StreamItem& item) {
   Stream& target = rank.streams()[stream];
-  if (target.push({clock_, where(), ticket, collective})) {
+  if (target.push(item)) {
     rank.runs_at_once() ? target.advance(rank, stream) : rank.wake_stream(stream);
   }
 }
 
-std::uint32_t HostThread::issue_collective(Rank& rank, const Instruction& instruction) {
-  const Membership member = rank.membership(rank.call_of(instruction));
-  return member.group->issue(member.position);
+/// StreamItem::value of the current launch. The main thread counts the steps of streams.
+inline double HostThread::value_of(Rank& rank, const Instruction& launch) const {
+  if (launch.op == Opcode::Collective) {
+    const Membership member = rank.membership(rank.call_of(launch));
+    return StreamItem::of_collective(member.group->issue(member.position));
+  }
+  const KernelTiming* kernel = rank.compute_kernel_of(launch);
+  if (kernel == nullptr) {
+    return StreamItem::kNone;
+  }
+  const Variation::Row factors = rank.variation(rank.threads().front().step());
+  return kernel->seconds * (rank.timing().gpu_factor * factors.kernel(factors.draw(where())));
 }
 
 inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& instruction) {
@@ -83,11 +92,10 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
     held_up(rank, admitted, {Cause::Kind::Stream, instruction.stream, RankLog::kNoEntry});
   }
   spend(instruction.cost);
-  const std::uint32_t collective =
-      instruction.op == Opcode::Collective ? issue_collective(rank, instruction) : 0;
+  const double value = value_of(rank, instruction);
   const std::uint32_t correlation = rank.next_correlation();
   show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
-  put(rank, instruction.stream, correlation, collective);
+  put(rank, instruction.stream, {clock_, where(), correlation, value});
   return Outcome::Done;
 }
 
@@ -129,7 +137,7 @@ inline HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& in
       if (must_pause(rank, instruction.stream)) {
         return Outcome::Stop;
       }
-      put(rank, instruction.stream, 0);
+      put(rank, instruction.stream, {clock_, where(), 0});
       return Outcome::Done;
   }
   return Outcome::Done;
@@ -147,6 +155,8 @@ bool HostThread::advance_in_step(Rank& rank) {
   const Variation::Row variation = rank.variation(step_);
   const bool is_disturbed = noise_ != nullptr;
   const bool in_a_row = rank.runs_at_once() && rank.context().timeline == nullptr && !is_disturbed;
+  const bool queues_rows =
+      rank.is_stepped() && !rank.is_watched(step_) && !is_disturbed && rank.threads().front().step() == step_;
   if (next_ == 0 && !begun_) {
     begin_step(rank);
   }
@@ -154,8 +164,9 @@ bool HostThread::advance_in_step(Rank& rank) {
     if (is_disturbed && !begun_) {
       suffer_noise(rank);
     }
-    if (instructions[next_].op == Opcode::Launch && in_a_row &&
-        launch_in_a_row(rank, instructions, variation)) {
+    if (instructions[next_].op == Opcode::Launch &&
+        ((in_a_row && launch_in_a_row(rank, instructions, variation)) ||
+         (queues_rows && queue_in_a_row(rank, instructions, variation)))) {
       continue;  // with what comes after
     }
     if (!begun_) {
@@ -204,7 +215,7 @@ void HostThread::record(Rank& rank, const Instruction& instruction) {
 EventSlot HostThread::queue_record(Rank& rank, std::uint8_t stream) {
   const EventSlot slot = rank.events().acquire(2);
   rank.events().expect_on(slot, stream);
-  put(rank, stream, slot);
+  put(rank, stream, {clock_, where(), slot});
   return slot;
 }
 
@@ -217,13 +228,13 @@ void HostThread::stream_wait(Rank& rank, const Instruction& instruction) {
   EventPool& events = rank.events();
   if (latest.was_queued()) {
     events.hold(latest.slot());
-    put(rank, instruction.stream, latest.slot());
+    put(rank, instruction.stream, {clock_, where(), latest.slot()});
   } else if (latest.happened_at_once() && stream.idle()) {
     stream.wait_until(rank, instruction.stream, rank.occurrence_at_once(instruction.operand));
   } else if (latest.happened_at_once()) {
     const EventSlot slot = events.acquire(1);
     (void)events.happen(slot, rank.occurrence_at_once(instruction.operand));
-    put(rank, instruction.stream, slot);
+    put(rank, instruction.stream, {clock_, where(), slot});
   }  // else as in CUDA: an event that was never recorded holds nothing up
   show(rank, SpanKind::Runtime, start, 0, instruction.stream);
 }
@@ -258,7 +269,7 @@ void HostThread::end_step(Rank& rank) {
       if (rank.runs_at_once() && stream.idle()) {
         stream.end_step(rank, static_cast<std::uint8_t>(number), step_);
       } else {
-        stream.push({clock_, StreamItem::kStepEnd, step_, 0});
+        stream.push({clock_, StreamItem::kStepEnd, step_});
         rank.wake_stream(static_cast<std::uint8_t>(number));
       }
     }

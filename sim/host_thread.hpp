@@ -40,6 +40,7 @@ class HostThread {
 
  private:
   class SeenRow;
+  class QueuedRow;
   enum class Outcome : std::uint8_t { Done, Stop };
 
   bool advance_in_step(Rank& rank);
@@ -58,10 +59,11 @@ class HostThread {
   void close_range(Rank& rank);
   bool must_pause(Rank& rank, std::uint8_t stream);
   bool pauses(Rank& rank, std::uint8_t stream);
-  std::uint32_t issue_collective(Rank& rank, const Instruction& instruction);
-  void put(Rank& rank, std::uint8_t stream, std::uint32_t ticket, std::uint32_t collective = 0);
+  void put(Rank& rank, std::uint8_t stream, const StreamItem& item);
+  [[nodiscard]] double value_of(Rank& rank, const Instruction& launch) const;
   bool launch_in_a_row(Rank& rank, std::span<const Instruction> instructions,
                        const Variation::Row& variation);
+  bool queue_in_a_row(Rank& rank, std::span<const Instruction> instructions, const Variation::Row& variation);
   void spend(float seconds) { clock_ += static_cast<double>(seconds) * factor_; }
   EventSlot queue_record(Rank& rank, std::uint8_t stream);
   void wait_until(Rank& rank, const Occurrence& occurrence);

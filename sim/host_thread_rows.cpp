@@ -25,9 +25,9 @@ class HostThread::SeenRow {
         first_{thread.next_},
         stream_{stream} {}
 
-  [[nodiscard]] double admit(std::uint32_t place, double clock) {
+  [[nodiscard]] bool admit(std::uint32_t place, double& clock) {
     if (queue_ == nullptr) {
-      return clock;
+      return true;
     }
     thread_.clock_ = clock;
     thread_.next_ = first_ + place;
@@ -36,7 +36,7 @@ class HostThread::SeenRow {
     if (clock > thread_.clock_) {
       thread_.held_up(rank_, clock, {Cause::Kind::Stream, stream_, RankLog::kNoEntry});
     }
-    return clock;
+    return true;
   }
 
   void kernel(std::uint32_t place, double issue, double start, double end) {
@@ -48,7 +48,7 @@ class HostThread::SeenRow {
     }
     if (log_ != nullptr) {
       thread_.next_ = first_ + place;
-      const StreamItem item{issue, thread_.where(), 0, 0};
+      const StreamItem item{issue, thread_.where(), 0};
       const RankTiming& timing = rank_.timing();
       LogEntry& entry = log_->streams[stream_].begin(stream_, item, start, timing.launch_to_start);
       entry.end = end;
@@ -70,6 +70,42 @@ class HostThread::SeenRow {
   RankLog* log_;
   std::uint32_t first_;
   std::uint8_t stream_;
+};
+
+/// Takes the launches of a row to the queue of a stream that works in global time.
+class HostThread::QueuedRow {
+ public:
+  QueuedRow(HostThread& thread, Rank& rank, std::uint8_t stream)
+      : thread_{thread}, rank_{rank}, target_{rank.streams()[stream]}, first_{thread.where()} {}
+
+  /// False: when there is room is not known yet.
+  [[nodiscard]] bool admit(std::uint32_t /*place*/, double& clock) {
+    LaunchQueue* const queue = target_.launch_queue();
+    const double called = clock;
+    if (queue == nullptr) {
+      return true;
+    }
+    if (!queue->admit(clock, rank_.timing().launch_queue)) {
+      return false;
+    }
+    thread_.blocked_ += clock - called;
+    return true;
+  }
+
+  void launch(std::uint32_t place, double issue, double seconds) {
+    was_empty_ |= target_.push({issue, first_ + place, rank_.next_correlation(), seconds});
+  }
+
+  void ends(std::uint32_t /*place*/, double /*clock*/) {}
+
+  [[nodiscard]] bool was_empty() const { return was_empty_; }
+
+ private:
+  HostThread& thread_;
+  Rank& rank_;
+  Stream& target_;
+  std::uint32_t first_;
+  bool was_empty_ = false;
 };
 
 std::uint32_t HostThread::launches_to_come(const Rank& rank) const {
@@ -101,6 +137,32 @@ bool HostThread::launch_in_a_row(Rank& rank, std::span<const Instruction> instru
   stream.launched_in_a_row(launches, progress);
   rank.skip_correlations(launches);
   next_ = last;
+  return true;
+}
+
+/// Launches of compute kernels on one stream, one after the other as long as the launch queue has room, to a
+/// stream that steps.
+/// @return whether there was one; then the last is the current instruction
+bool HostThread::queue_in_a_row(Rank& rank, std::span<const Instruction> instructions,
+                                const Variation::Row& variation) {
+  const std::uint32_t row = rank.row(self_, next_);
+  if (row == 0 || begun_) {
+    return false;
+  }
+  const std::uint8_t on = instructions[next_].stream;
+  const LaunchRow instructions_in_row{
+      instructions.subspan(next_, row),      where(),       rank.kernel_seconds(),
+      rank.assignment().kernel_slots.data(), rank.timing(), variation};
+  QueuedRow queued{*this, rank, on};
+  std::uint32_t passed = 0;
+  clock_ = instructions_in_row.walk(clock_, passed, queued);
+  if (queued.was_empty()) {
+    rank.wake_stream(on);
+  }
+  if (passed == 0) {
+    return false;
+  }
+  next_ += passed - 1;
   return true;
 }
 

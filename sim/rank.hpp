@@ -94,9 +94,6 @@ class Rank {
     const KernelTiming& timing = timing_of(kernel_of(instruction));
     return timing.kind == KernelTiming::Kind::Compute ? &timing : nullptr;
   }
-  [[nodiscard]] const KernelTiming* compute_kernel_of(const StreamItem& item) const {
-    return item.where == StreamItem::kStepEnd ? nullptr : compute_kernel_of(instruction_of(item));
-  }
   [[nodiscard]] const KernelTiming& timing_of(std::uint32_t kernel) const {
     return program_->kernels[kernel];
   }

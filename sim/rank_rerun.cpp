@@ -108,7 +108,7 @@ void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, 
   const Membership member = rank.membership(call);
   const auto seat = std::find_if(seats_.begin(), seats_.end(),
                                  [&](const Seat& known) { return &known.alone == member.group; });
-  const RendezvousRecord& record = seat->group->record(item.collective);
+  const RendezvousRecord& record = seat->group->record(item.collective());
   rank.communication_arrives(date, call, *seat->group);
   if (context_.stepped) {
     schedule(record.rendezvous.met, Moment::Met, stream, {}, &call);

@@ -26,21 +26,18 @@ TimelineSpan span_of(const Rank& rank, std::uint8_t stream, const StreamItem& it
 /// The compute kernels at the head of the queue, as launch() would run each, with the state in registers.
 /// Nobody watches or steps. @return whether there was one
 bool Stream::run_in_a_row(Rank& rank, std::uint8_t self) {
-  const RankTiming timing = rank.timing();
-  const Variation::Row factors = rank.variation(step_);
+  const RankTiming& timing = rank.timing();
   ActivityMeter* const meter = rank.activity.get();
   const std::uint32_t most = launches_ == 0 || lag_.is_pending ? 0 : queue_.size();
   StreamProgress progress = progress_;
   std::uint32_t count = 0;
   for (; count < most; ++count) {
     const StreamItem& item = queue_.ahead(count);
-    const KernelTiming* kernel = rank.compute_kernel_of(item);
-    if (kernel == nullptr) {
+    if (!item.computes()) {
       break;
     }
     const double start = std::max(progress.clock + timing.kernel_gap, item.issue + timing.launch_to_start);
-    const double end =
-        start + kernel->seconds * (timing.gpu_factor * factors.kernel(factors.draw(item.where)));
+    const double end = start + item.value;
     progress.compute_kernel(start, end);
     if (meter != nullptr) {
       meter->compute(self, start, end);
@@ -153,13 +150,6 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
   return true;
 }
 
-/// Time of a compute kernel, with nothing beside it.
-double Stream::seconds_of(const Rank& rank, const StreamItem& item) const {
-  const Variation::Row factors = rank.variation(step_);
-  return rank.compute_kernel_of(item)->seconds *
-         (rank.timing().gpu_factor * factors.kernel(factors.draw(item.where)));
-}
-
 /// Not before the launch has reached the GPU, nor before the work ahead of it has ended.
 double Stream::start_of(const RankTiming& timing, const StreamItem& item) const {
   const double free =
@@ -182,7 +172,7 @@ void Stream::begin(Rank& rank, std::uint8_t self, const StreamItem& item) {
 inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item,
                            const Instruction& instruction) {
   if (rank.is_stepped()) {
-    if (rank.compute_kernel_of(instruction) != nullptr) {
+    if (item.computes()) {
       begin_row(rank, self);
       return;
     }
@@ -201,7 +191,7 @@ inline void Stream::launch(Rank& rank, std::uint8_t self, const StreamItem& item
     begin_copy(rank, self, kernel);
     return;
   }
-  end_compute(rank, self, item, start_ + seconds_of(rank, item));
+  end_compute(rank, self, item, start_ + item.value);
   queue_.pop();
 }
 

@@ -85,7 +85,7 @@ class alignas(64) Stream {
 
   /// A record that the stream takes at once.
   Occurrence record_at_once(Rank& rank, std::uint8_t self, double issue, std::uint32_t where) {
-    return reach_record(rank, self, {issue, where, 0, 0});
+    return reach_record(rank, self, {issue, where, 0});
   }
   /// A wait for an event that has happened.
   void wait_until(Rank& rank, std::uint8_t self, const Occurrence& occurrence);
@@ -128,8 +128,7 @@ class alignas(64) Stream {
   void ask_for_end(Rank& rank, std::uint8_t self);
   void end_row(Rank& rank, std::uint8_t self);
   void begin_in_row(Rank& rank, std::uint8_t self);
-  void catch_up(Rank& rank, std::uint8_t self, double now);
-  [[nodiscard]] double seconds_of(const Rank& rank, const StreamItem& item) const;
+  void end_kernels(Rank& rank, std::uint8_t self, double by, std::uint32_t most);
   void end_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_compute(Rank& rank, std::uint8_t self, const StreamItem& item, double end);
   void note_completion(Rank& rank, std::uint8_t self, double end, const Rendezvous& rendezvous);

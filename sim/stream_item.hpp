@@ -5,12 +5,19 @@
 namespace lockstep {
 
 /// An item that a host thread has put on a stream. `where` says which instruction did; `ticket` is the
-/// correlation number of a launch, the slot of an event, or the number of the step that ends here.
+/// correlation number of a launch, the slot of an event, or the number of the step that ends here; `value`
+/// the seconds of a compute kernel with nothing beside it, or which collective this is.
 struct StreamItem {
   double issue = 0;  ///< when the call returned on the host, s
   std::uint32_t where = 0;
   std::uint32_t ticket = 0;
-  std::uint32_t collective = 0;  ///< the how-manieth of its communicator
+  double value = kNone;
+
+  static constexpr double kNone = -1;
+  /// The value of the how-manieth collective of a communicator.
+  [[nodiscard]] static double of_collective(std::uint32_t number) { return -2.0 - number; }
+  [[nodiscard]] std::uint32_t collective() const { return static_cast<std::uint32_t>(-2.0 - value); }
+  [[nodiscard]] bool computes() const { return value >= 0; }
 
   static constexpr std::uint32_t kStepEnd = 0xffffffff;
   static constexpr unsigned kThreadShift = 28;  ///< upper bits of `where`: thread; lower: instruction

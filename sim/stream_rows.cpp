@@ -21,7 +21,7 @@ constexpr std::uint32_t kLongestRow = 32;
 void Stream::begin_row(Rank& rank, std::uint8_t self) {
   const std::uint32_t most = std::min({queue_.size(), kLongestRow, std::max(launches_to_come(rank), 2U) - 1});
   row_ = 1;
-  while (row_ < most && rank.compute_kernel_of(queue_.ahead(row_)) != nullptr) {
+  while (row_ < most && queue_.ahead(row_).computes()) {
     ++row_;
   }
   state_ = State::Running;
@@ -53,7 +53,7 @@ void Stream::go_on_in_row(Rank& rank, std::uint8_t self) {
 void Stream::begin_in_row(Rank& rank, std::uint8_t self) {
   begin(rank, self, queue_.front());
   since_ = start_;
-  left_ = seconds_of(rank, queue_.front());
+  left_ = queue_.front().value;
   end_ = since_ + left_ * pace_;
 }
 
@@ -64,23 +64,58 @@ void Stream::ask_for_end(Rank& rank, std::uint8_t self) {
   for (std::uint32_t place = 1; place < row_; ++place) {
     const StreamItem& item = queue_.ahead(place);
     const double start = std::max(due_ + timing.kernel_gap, item.issue + timing.launch_to_start);
-    due_ = start + seconds_of(rank, item) * pace_;
+    due_ = start + item.value * pace_;
   }
   rank.context().surroundings->call_at(rank, self, due_);
 }
 
-void Stream::end_row(Rank& rank, std::uint8_t self) {
-  while (row_ > 0) {
-    go_on_in_row(rank, self);
+/// Ends the kernels at the head of the row that end by @p by, at most so many.
+void Stream::end_kernels(Rank& rank, std::uint8_t self, double by, std::uint32_t most) {
+  if (rank.is_watched(step_)) {
+    for (; most > 0 && end_ <= by; --most) {
+      go_on_in_row(rank, self);
+    }
+    return;
   }
-  state_ = State::Ready;
-  rank.wake_stream(self);
+  const RankTiming& timing = rank.timing();
+  ActivityMeter* const meter = rank.activity.get();
+  StreamProgress progress = progress_;
+  double start = start_;
+  double end = end_;
+  std::uint32_t count = 0;
+  while (count < most && end <= by) {
+    progress.compute_kernel(start, end);
+    if (meter != nullptr) {
+      meter->compute(self, start, end);
+    }
+    if (++count == row_) {
+      break;
+    }
+    const StreamItem& item = queue_.ahead(count);
+    start = std::max(progress.clock + timing.kernel_gap, item.issue + timing.launch_to_start);
+    end = start + item.value * pace_;
+    ++launches_;
+    if (launch_queue_) {
+      launch_queue_->starts_at(start);
+    }
+  }
+  if (count == 0) {
+    return;
+  }
+  progress_ = progress;
+  queue_.pop(count);
+  row_ -= count;
+  if (row_ > 0) {
+    start_ = since_ = start;
+    left_ = queue_.front().value;
+    end_ = end;
+  }
 }
 
-void Stream::catch_up(Rank& rank, std::uint8_t self, double now) {
-  while (row_ > 1 && end_ <= now) {
-    go_on_in_row(rank, self);
-  }
+void Stream::end_row(Rank& rank, std::uint8_t self) {
+  end_kernels(rank, self, std::numeric_limits<double>::infinity(), row_);
+  state_ = State::Ready;
+  rank.wake_stream(self);
 }
 
 /// Changes at one date come in any order, and more or fewer of them when ranks are folded: the last one alone
@@ -89,7 +124,7 @@ void Stream::retime(Rank& rank, std::uint8_t self, double now) {
   if (state_ != State::Running || due_ <= now) {
     return;
   }
-  catch_up(rank, self, now);
+  end_kernels(rank, self, now, row_ - 1);
   if (since_ < now) {
     left_ -= (now - since_) / pace_;
     since_ = now;
@@ -104,7 +139,7 @@ bool Stream::shorten_row(Rank& rank, std::uint8_t self) {
   if (state_ != State::Running || row_ <= most) {
     return false;
   }
-  catch_up(rank, self, rank.context().surroundings->now());
+  end_kernels(rank, self, rank.context().surroundings->now(), row_ - 1);
   row_ = std::min(row_, most);
   ask_for_end(rank, self);
   return true;

@@ -16,6 +16,7 @@ packages=(
   python3 clang-format clang-tidy                               # tools/, and the style tests
   pybind11-dev python3-dev                                      # python/
   clang libclang-rt-dev                                         # preset asan: sanitizers, fuzzers
+  valgrind                                                      # instructions an operation, bench/instructions.py
   dpkg-dev                                                      # cpack: the packages of the program's libraries
 )
 

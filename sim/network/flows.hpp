@@ -32,6 +32,7 @@ class FlowsNetwork final : public Network {
              double date) override;
   /// The next end of a transfer without bytes or with flows that ended early. SimGrid announces the others.
   [[nodiscard]] double next_completion() override;
+  [[nodiscard]] bool knows_completions() const override { return false; }
   TransferId complete_next() override;
 
  private:

@@ -33,6 +33,9 @@ class Network {
   /// completions are announced by SimGrid itself (flows).
   [[nodiscard]] virtual double next_completion() = 0;
 
+  /// Whether next_completion() knows of all transfers; false: SimGrid announces some.
+  [[nodiscard]] virtual bool knows_completions() const { return true; }
+
   /// Whether a transfer completes at @p date or before, whatever else starts then. For the owner of the
   /// clock: what else is due at a date happens before rates are shared out again.
   [[nodiscard]] virtual bool completes_by(double date) { return next_completion() <= date; }

@@ -265,11 +265,13 @@ void SharedNetwork::collect_component(Index first) {
   }
 }
 
+/// Progressive filling; in each round only links and flights that are not done.
 void SharedNetwork::solve(double date) {
   for (const Index link : component_links_) {
     links_[link].room = links_[link].capacity;
     links_[link].weight = {};
     links_[link].taken = {};
+    links_[link].waiting = static_cast<Index>(links_[link].users.size());
   }
   for (const Index index : component_) {
     flights_[index].fixed = false;
@@ -277,52 +279,64 @@ void SharedNetwork::solve(double date) {
       links_[use.link].weight += use.weight;
     }
   }
-  double fixed_level = 0;
-  for (std::size_t left = component_.size(); left > 0; left -= to_fix_.size()) {
-    double level = std::numeric_limits<double>::infinity();
-    for (const Index index : component_links_) {
-      LinkState& link = links_[index];
-      if (const double taken = link.taken.value(); taken > 0) {
-        link.room = std::max(0.0, link.room - taken * fixed_level);
-        link.taken = {};
-      }
-      link.demand = link.weight.value();
-      if (link.demand > kTolerance) {
-        level = std::min(level, link.room / link.demand);
-      }
-    }
-    for (const Index index : component_) {
-      if (!flights_[index].fixed) {
-        level = std::min(level, flights_[index].shape->bound);
-      }
-    }
-    const double reached = level * (1 + kTolerance);
-    to_fix_.clear();
-    for (const Index index : component_) {
-      const Flight& flight = flights_[index];
-      if (flight.fixed) {
-        continue;
-      }
-      const auto full = [&](const Use& use) {
-        return links_[use.link].room <= reached * links_[use.link].demand;
-      };
-      const auto& uses = flight.shape->uses;
-      if (flight.shape->bound <= reached || std::any_of(uses.begin(), uses.end(), full)) {
-        to_fix_.push_back(index);
-      }
-    }
+  double level = 0;
+  while (!component_.empty()) {
+    level = next_level(level);
+    choose_flights(level * (1 + kTolerance));
     for (const Index index : to_fix_) {
       fix(index, level, date);
     }
-    fixed_level = level;
+    std::erase_if(component_, [this](Index index) { return flights_[index].fixed; });
+    std::erase_if(component_links_, [this](Index index) { return links_[index].waiting == 0; });
+  }
+}
+
+/// The level at which the next link is full or a flight meets its bound. @param latest of the round before
+double SharedNetwork::next_level(double latest) {
+  double level = std::numeric_limits<double>::infinity();
+  for (const Index index : component_links_) {
+    LinkState& link = links_[index];
+    if (const double taken = link.taken.value(); taken > 0) {
+      link.room = std::max(0.0, link.room - taken * latest);
+      link.taken = {};
+    }
+    link.demand = link.weight.value();
+    if (link.demand > kTolerance) {
+      level = std::min(level, link.room / link.demand);
+    }
+  }
+  for (const Index index : component_) {
+    level = std::min(level, flights_[index].shape->bound);
+  }
+  return level;
+}
+
+/// Flights that meet a full link or their bound at the level @p reached.
+void SharedNetwork::choose_flights(double reached) {
+  to_fix_.clear();
+  const auto choose = [this](Index index) {
+    if (!flights_[index].fixed) {
+      flights_[index].fixed = true;
+      to_fix_.push_back(index);
+    }
+  };
+  for (const Index index : component_links_) {
+    const LinkState& link = links_[index];
+    if (link.room <= reached * link.demand) {
+      std::ranges::for_each(link.users, choose);
+    }
+  }
+  for (const Index index : component_) {
+    if (flights_[index].shape->bound <= reached) {
+      choose(index);
+    }
   }
 }
 
 void SharedNetwork::fix(Index index, double rate, double date) {
-  Flight& flight = flights_[index];
-  flight.fixed = true;
-  for (const Use& use : flight.shape->uses) {
+  for (const Use& use : flights_[index].shape->uses) {
     LinkState& link = links_[use.link];
+    --link.waiting;
     link.taken += use.weight;
     link.weight -= use.weight;
   }

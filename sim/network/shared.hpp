@@ -63,6 +63,7 @@ class SharedNetwork final : public Network {
     LinkWeight weight;  // of the users without a rate
     LinkWeight taken;   // of those that got theirs in the latest round
     double demand = 0;  // weight, as a number
+    Index waiting = 0;  // users without a rate
     std::uint32_t mark = 0;
   };
   struct Flight {
@@ -94,6 +95,8 @@ class SharedNetwork final : public Network {
   void settle();
   void collect_component(Index first);
   void solve(double date);
+  [[nodiscard]] double next_level(double latest);
+  void choose_flights(double reached);
   void fix(Index flight, double rate, double date);
   void drop_stale();
   void tell_loads(const Shape& shape, double more, double date) const;
