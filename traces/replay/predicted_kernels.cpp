@@ -15,7 +15,9 @@
 namespace lockstep::replay {
 namespace {
 
-constexpr double kLeastError = 1e-4;  // an error of nothing must not make the geometric mean nothing
+constexpr std::size_t kFewestSmall = 20;  // kernels that tell what the profiler adds
+constexpr double kAsSmallAsAny = 1.1;     // times the least that a kernel takes
+constexpr double kLeastError = 1e-4;      // an error of nothing must not make the geometric mean nothing
 
 double seconds_of(const kineto::Work& work) {
   return 1e-9 * static_cast<double>(work.duration());
@@ -115,6 +117,39 @@ std::optional<double> time_on(const GpuSpec& gpu, const ModelledWork& work,
   return seconds;
 }
 
+/// Whether each work ran while nothing of the rank communicated.
+std::vector<bool> ran_alone(const RankRecording& rank) {
+  using Span = std::pair<kineto::Nanoseconds, kineto::Nanoseconds>;
+  std::vector<Span> busy;
+  for (const std::uint32_t index : rank.communication) {
+    busy.emplace_back(rank.trace.work[index].start, rank.trace.work[index].end);
+  }
+  std::ranges::sort(busy);
+  for (std::size_t i = 1; i < busy.size(); ++i) {  // the latest end so far
+    busy[i].second = std::max(busy[i].second, busy[i - 1].second);
+  }
+  std::vector<bool> alone;
+  alone.reserve(rank.trace.work.size());
+  for (const kineto::Work& work : rank.trace.work) {
+    const auto after = std::ranges::lower_bound(busy, work.end, {}, &Span::first);
+    alone.push_back(after == busy.begin() || std::prev(after)->second <= work.start);
+  }
+  return alone;
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// A rank's works with what models say of them.
+struct PredictedRank {
+  std::vector<ModelledWork> works;
+  std::vector<std::optional<double>> seconds;  ///< by work
+  std::vector<bool> alone;                     ///< by work of the trace
+};
+
 /// Relative errors of a family, gathered.
 struct FamilySum {
   FamilyComparison made;
@@ -124,15 +159,20 @@ struct FamilySum {
 class KernelRetiming {
  public:
   KernelRetiming(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on)
-      : replay_{replay}, gpu_{gpu} {
+      : replay_{replay}, gpu_{gpu}, recorded_on_{recorded_on == nullptr ? gpu : *recorded_on} {
     if (recorded_on != nullptr) {
       made_.unmodelled_factor = recorded_on->memory_bandwidth / gpu.memory_bandwidth;
     }
   }
 
   KernelComparison run() {
+    std::vector<PredictedRank> ranks;
+    for (const RankRecording& rank : replay_.ranks) {
+      ranks.push_back(predicted(rank));
+    }
+    find_profiler();
     for (std::size_t i = 0; i < replay_.ranks.size(); ++i) {
-      const std::vector<double> seconds = predict(replay_.ranks[i]);
+      const std::vector<double> seconds = durations(replay_.ranks[i], ranks[i]);
       replay_.job.programs[i] = std::make_shared<const Program>(retimed(i, seconds));
     }
     for (auto& [name, sum] : families_) {
@@ -150,23 +190,58 @@ class KernelRetiming {
   }
 
  private:
+  PredictedRank predicted(const RankRecording& rank) {
+    PredictedRank made{modelled_work(rank), {}, ran_alone(rank)};
+    for (const ModelledWork& work : made.works) {
+      made.seconds.push_back(time_on(gpu_, work, rank.trace));
+      if (work.work.size() == 1 && made.alone[work.work.front()] && is_pointwise(work)) {
+        const auto least = time_on(recorded_on_, work, rank.trace);
+        if (least && *least <= kAsSmallAsAny * recorded_on_.kernel_minimum.in_base_units()) {
+          small_.push_back(seconds_of(rank.trace.work[work.work.front()]) - *least);
+        }
+      }
+    }
+    return made;
+  }
+
+  static bool is_pointwise(const ModelledWork& work) {
+    return work.calls.size() == 1 && std::holds_alternative<Pointwise>(work.calls.front().work);
+  }
+
+  void find_profiler() {
+    if (small_.size() >= kFewestSmall) {
+      made_.smallest = small_.size();
+      made_.profiler = std::max(0.0, median_of(small_));
+    }
+  }
+
+  /// Kernels' part of what the profiler adds; copies and memsets have none.
+  [[nodiscard]] double added_to(const RankRecording& rank, const ModelledWork& work) const {
+    const auto kernels = std::ranges::count_if(work.work, [&](std::uint32_t index) {
+      return rank.trace.work[index].kind == kineto::WorkKind::Kernel;
+    });
+    return made_.profiler * static_cast<double>(kernels);
+  }
+
   /// @return by work; below 0: as recorded
-  std::vector<double> predict(const RankRecording& rank) {
+  std::vector<double> durations(const RankRecording& rank, const PredictedRank& of) {
     constexpr double kRecorded = -1;
     std::vector<double> seconds(rank.trace.work.size(), kRecorded);
-    for (const ModelledWork& work : modelled_work(rank)) {
+    for (std::size_t i = 0; i < of.works.size(); ++i) {
+      const ModelledWork& work = of.works[i];
       double recorded = 0;
       for (const std::uint32_t index : work.work) {
         recorded += seconds_of(rank.trace.work[index]);
       }
-      const auto predicted = time_on(gpu_, work, rank.trace);
-      if (!predicted || !(recorded > 0)) {
+      if (!of.seconds[i] || !(recorded > 0)) {
         continue;
       }
+      const double predicted = *of.seconds[i] + added_to(rank, work);
       for (const std::uint32_t index : work.work) {
-        seconds[index] = *predicted * seconds_of(rank.trace.work[index]) / recorded;
+        seconds[index] = predicted * seconds_of(rank.trace.work[index]) / recorded;
       }
-      note(work, recorded, *predicted);
+      const bool alone = std::ranges::all_of(work.work, [&](std::uint32_t index) { return of.alone[index]; });
+      note(work, recorded, predicted, alone);
     }
     const std::vector<bool> is_communication = communicates(rank);
     for (std::uint32_t i = 0; i < seconds.size(); ++i) {
@@ -180,12 +255,14 @@ class KernelRetiming {
     return seconds;
   }
 
-  void note(const ModelledWork& work, double recorded, double predicted) {
+  void note(const ModelledWork& work, double recorded, double predicted, bool alone) {
     FamilySum& sum = families_[work.family];
     sum.made.family = work.family;
     sum.made.kernels += work.work.size();
     sum.made.recorded += recorded;
     sum.made.predicted += predicted;
+    sum.made.alone_recorded += alone ? recorded : 0;
+    sum.made.alone_predicted += alone ? predicted : 0;
     if (recorded >= kLeastCompared) {
       ++sum.made.compared;
       sum.logarithms += std::log(std::max(std::abs(predicted / recorded - 1), kLeastError));
@@ -238,6 +315,8 @@ class KernelRetiming {
 
   Replay& replay_;
   const GpuSpec& gpu_;
+  const GpuSpec& recorded_on_;
+  std::vector<double> small_;  ///< s that the smallest kernels took beyond what models say
   KernelComparison made_;
   std::map<std::string, FamilySum> families_;
   std::map<std::string, UnmodelledKernels> unmodelled_;
@@ -253,6 +332,8 @@ FamilyComparison KernelComparison::modelled() const {
     sum.kernels += family.kernels;
     sum.recorded += family.recorded;
     sum.predicted += family.predicted;
+    sum.alone_recorded += family.alone_recorded;
+    sum.alone_predicted += family.alone_predicted;
     sum.compared += family.compared;
     if (family.compared > 0) {
       logarithms += static_cast<double>(family.compared) * std::log(family.geometric_mean);
