@@ -13,7 +13,9 @@ namespace lockstep {
 ///   level 2  = level 2 / L2 bandwidth (forward `cached_rows` times that: reads alone)
 ///   level 1  = level 1 / (SMs * 64 B * clock)
 ///   host     = host memory / pinned copy rate
-///   issue    = time_to_issue(instructions)
+///   issue    = time_to_issue(instructions) of a kernel that FBGEMM generates, by its name; 0 of others,
+///   whose
+///              loops over rows are shorter (those of Lin et al. and of lockstep-measure)
 ///   forward  t = kernel_minimum + first_row
 ///                + (waits^4 + dram^4 + level 2^4 + level 1^4 + issue^4 + host^4)^(1/4)
 ///

@@ -126,7 +126,7 @@ std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t g
                            .dimension = columns[i],
                            .pooling_factor = shares[i] * pooling});
   }
-  return KernelCall{"embedding_bags", lookup.type, std::move(work)};
+  return KernelCall{"split_embedding_codegen_kernel", lookup.type, std::move(work)};
 }
 
 std::int64_t width_of(const OperatorArguments& backward) {
