@@ -74,7 +74,7 @@ std::string kernels_table(const replay::KernelComparison& kernels, const std::st
   }
   const FamilyComparison all = kernels.modelled();
   if (all.alone_recorded < all.recorded) {
-    text += "  alone: kernels beside which the rank did not communicate; models know no other\n";
+    text += "  alone: kernels beside which the rank did not communicate; the others lack its SMs\n";
   }
   if (!kernels.unmodelled.empty()) {
     const double rest = recorded_of_rest(kernels);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ops/kernel_model.hpp"
+#include "sim/interference.hpp"
 #include "traces/replay/embedding_work.hpp"
 #include "traces/replay/shaped_operator.hpp"
 
@@ -117,24 +118,40 @@ std::optional<double> time_on(const GpuSpec& gpu, const ModelledWork& work,
   return seconds;
 }
 
-/// Whether each work ran while nothing of the rank communicated.
-std::vector<bool> ran_alone(const RankRecording& rank) {
-  using Span = std::pair<kineto::Nanoseconds, kineto::Nanoseconds>;
-  std::vector<Span> busy;
+using Span = std::pair<kineto::Nanoseconds, kineto::Nanoseconds>;
+
+/// When the rank communicates: apart from each other, in order.
+std::vector<Span> communication_of(const RankRecording& rank) {
+  std::vector<Span> all, apart;
   for (const std::uint32_t index : rank.communication) {
-    busy.emplace_back(rank.trace.work[index].start, rank.trace.work[index].end);
+    all.emplace_back(rank.trace.work[index].start, rank.trace.work[index].end);
   }
-  std::ranges::sort(busy);
-  for (std::size_t i = 1; i < busy.size(); ++i) {  // the latest end so far
-    busy[i].second = std::max(busy[i].second, busy[i - 1].second);
+  std::ranges::sort(all);
+  for (const Span& span : all) {
+    if (apart.empty() || span.first > apart.back().second) {
+      apart.push_back(span);
+    } else {
+      apart.back().second = std::max(apart.back().second, span.second);
+    }
   }
-  std::vector<bool> alone;
-  alone.reserve(rank.trace.work.size());
+  return apart;
+}
+
+/// The share of each work's time in which the rank communicates; 0: it ran alone.
+std::vector<double> shares_beside_communication(const RankRecording& rank) {
+  const std::vector<Span> busy = communication_of(rank);
+  std::vector<double> shares;
+  shares.reserve(rank.trace.work.size());
   for (const kineto::Work& work : rank.trace.work) {
-    const auto after = std::ranges::lower_bound(busy, work.end, {}, &Span::first);
-    alone.push_back(after == busy.begin() || std::prev(after)->second <= work.start);
+    kineto::Nanoseconds beside = 0;
+    for (auto span = std::ranges::upper_bound(busy, work.start, {}, &Span::second);
+         span != busy.end() && span->first < work.end; ++span) {
+      beside += std::min(span->second, work.end) - std::max(span->first, work.start);
+    }
+    shares.push_back(work.duration() > 0 ? static_cast<double>(beside) / static_cast<double>(work.duration())
+                                         : 0);
   }
-  return alone;
+  return shares;
 }
 
 double median_of(std::vector<double> values) {
@@ -147,7 +164,7 @@ double median_of(std::vector<double> values) {
 struct PredictedRank {
   std::vector<ModelledWork> works;
   std::vector<std::optional<double>> seconds;  ///< by work
-  std::vector<bool> alone;                     ///< by work of the trace
+  std::vector<double> beside;                  ///< shares_beside_communication()
 };
 
 /// Relative errors of a family, gathered.
@@ -191,10 +208,10 @@ class KernelRetiming {
 
  private:
   PredictedRank predicted(const RankRecording& rank) {
-    PredictedRank made{modelled_work(rank), {}, ran_alone(rank)};
+    PredictedRank made{modelled_work(rank), {}, shares_beside_communication(rank)};
     for (const ModelledWork& work : made.works) {
       made.seconds.push_back(time_on(gpu_, work, rank.trace));
-      if (work.work.size() == 1 && made.alone[work.work.front()] && is_pointwise(work)) {
+      if (work.work.size() == 1 && made.beside[work.work.front()] == 0 && is_pointwise(work)) {
         const auto least = time_on(recorded_on_, work, rank.trace);
         if (least && *least <= kAsSmallAsAny * recorded_on_.kernel_minimum.in_base_units()) {
           small_.push_back(seconds_of(rank.trace.work[work.work.front()]) - *least);
@@ -236,12 +253,15 @@ class KernelRetiming {
       if (!of.seconds[i] || !(recorded > 0)) {
         continue;
       }
-      const double predicted = *of.seconds[i] + added_to(rank, work);
+      double beside = 0;  // of its time
+      for (const std::uint32_t index : work.work) {
+        beside += of.beside[index] * seconds_of(rank.trace.work[index]) / recorded;
+      }
+      const double predicted = *of.seconds[i] * (1 + beside * (slowdown_ - 1)) + added_to(rank, work);
       for (const std::uint32_t index : work.work) {
         seconds[index] = predicted * seconds_of(rank.trace.work[index]) / recorded;
       }
-      const bool alone = std::ranges::all_of(work.work, [&](std::uint32_t index) { return of.alone[index]; });
-      note(work, recorded, predicted, alone);
+      note(work, recorded, predicted, beside == 0);
     }
     const std::vector<bool> is_communication = communicates(rank);
     for (std::uint32_t i = 0; i < seconds.size(); ++i) {
@@ -316,7 +336,9 @@ class KernelRetiming {
   Replay& replay_;
   const GpuSpec& gpu_;
   const GpuSpec& recorded_on_;
-  std::vector<double> small_;  ///< s that the smallest kernels took beyond what models say
+  double slowdown_ = Interference{gpu_.sm_count, gpu_.communication.sm_count, 0}.slowdown(
+      gpu_.communication.sm_count, 0);  ///< by the SMs of communication; whether it transfers is not known
+  std::vector<double> small_;           ///< s that the smallest kernels took beyond what models say
   KernelComparison made_;
   std::map<std::string, FamilySum> families_;
   std::map<std::string, UnmodelledKernels> unmodelled_;

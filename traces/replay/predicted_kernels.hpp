@@ -52,9 +52,10 @@ struct KernelComparison {
 
 /// Launches of @p replay take what the models say on @p gpu, and what the profiler adds to a kernel: the
 /// median that the smallest element-wise kernels, of which models say that they take the least that a kernel
-/// takes, took longer when recorded. 20 of them must tell it, and it is not below 0. Kernels of one work
-/// share its time as they did when recorded. TF32 is FP32 on a GPU without it, and convolutions of a GPU
-/// without TF32 take it on one that has it, as PyTorch does unless told otherwise.
+/// takes, took longer when recorded. 20 of them must tell it, and it is not below 0. While the rank
+/// communicates they run on the SMs that this leaves (Interference). Kernels of one work share its time as
+/// they did when recorded. TF32 is FP32 on a GPU without it, and convolutions of a GPU without TF32 take it
+/// on one that has it, as PyTorch does unless told otherwise.
 /// @param recorded_on whose least kernel tells what the profiler adds; null: @p gpu's, and what no model
 /// answers for keeps its recorded time; else it is scaled by the two
 ///   GPUs' memory bandwidths, which is a guess
