@@ -55,7 +55,7 @@ void ModelCosts::add(const EmbeddingTable& piece, Direction direction, const Kin
   const EmbeddingTimes times = embedding_times(all, direction, gpu);
   double* const sums = load.sums.data() + (direction == Direction::Forward ? 0 : kBackward);
   sums[kDram] = times.dram / Seconds{copies};
-  sums[kLevel2] = look_up_time({times.level2, times.level1, times.issue}) / Seconds{copies};
+  sums[kLevel2] = look_up_time({times.level2, times.level1}) / Seconds{copies};
   sums[kWaits] = times.waits / Seconds{copies} * bags_at_a_time(piece.dimension, gpu);
   sums[kBlockWaits] = times.block_waits / Seconds{copies};
   sums[kHost] = time_over_pcie(host_traffic(call), gpu) / Seconds{copies};

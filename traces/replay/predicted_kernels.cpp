@@ -232,12 +232,11 @@ class KernelRetiming {
     }
   }
 
-  /// Kernels' part of what the profiler adds; copies and memsets have none.
-  [[nodiscard]] double added_to(const RankRecording& rank, const ModelledWork& work) const {
-    const auto kernels = std::ranges::count_if(work.work, [&](std::uint32_t index) {
+  /// Copies and memsets are none: the profiler adds nothing to them.
+  static double kernels_of(const RankRecording& rank, const ModelledWork& work) {
+    return static_cast<double>(std::ranges::count_if(work.work, [&](std::uint32_t index) {
       return rank.trace.work[index].kind == kineto::WorkKind::Kernel;
-    });
-    return made_.profiler * static_cast<double>(kernels);
+    }));
   }
 
   /// @return by work; below 0: as recorded
@@ -257,7 +256,9 @@ class KernelRetiming {
       for (const std::uint32_t index : work.work) {
         beside += of.beside[index] * seconds_of(rank.trace.work[index]) / recorded;
       }
-      const double predicted = *of.seconds[i] * (1 + beside * (slowdown_ - 1)) + added_to(rank, work);
+      const double kernels = kernels_of(rank, work);
+      const double slower = kernels > 0 ? 1 + beside * (slowdown_ - 1) : 1;  // copies need no SMs
+      const double predicted = *of.seconds[i] * slower + made_.profiler * kernels;
       for (const std::uint32_t index : work.work) {
         seconds[index] = predicted * seconds_of(rank.trace.work[index]) / recorded;
       }
