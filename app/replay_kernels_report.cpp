@@ -10,16 +10,21 @@ namespace {
 
 using replay::FamilyComparison;
 
-constexpr double kInMilli = 1e3;
+constexpr double kInMilli = 1e3, kInMicro = 1e6;
 constexpr std::size_t kMostUnmodelled = 6;
 constexpr std::size_t kLongestName = 70;
 
 std::string family_row(const FamilyComparison& family, double whole) {
   const std::string mean =
       family.compared > 0 ? fmt::format("{:.1f} % of {}", 100 * family.geometric_mean, family.compared) : "-";
-  return fmt::format("  {:<34}{:>8}{:>12.3f}{:>12.3f}{:>+9.1f} %{:>20}{:>9.1f} %\n", family.family,
+  const std::string alone =
+      family.alone_recorded > 0
+          ? fmt::format("{:+.1f} %", 100 * (family.alone_predicted / family.alone_recorded - 1))
+          : "-";
+  return fmt::format("  {:<34}{:>8}{:>12.3f}{:>12.3f}{:>+9.1f} %{:>11}{:>20}{:>9.1f} %\n", family.family,
                      family.kernels, kInMilli * family.recorded, kInMilli * family.predicted,
-                     100 * (family.predicted / family.recorded - 1), mean, 100 * family.recorded / whole);
+                     100 * (family.predicted / family.recorded - 1), alone, mean,
+                     100 * family.recorded / whole);
 }
 
 double recorded_of_rest(const replay::KernelComparison& kernels) {
@@ -48,9 +53,9 @@ std::string rest_table(const replay::KernelComparison& kernels, bool in_full) {
 std::string kernels_table(const replay::KernelComparison& kernels, const std::string& gpu, bool in_full) {
   std::string text = fmt::format(
       "\nkernels predicted on {} from their shapes (ms, sums over all ranks)\n  "
-      "{:<34}{:>8}{:>12}{:>12}{:>11}{:>20}"
+      "{:<34}{:>8}{:>12}{:>12}{:>11}{:>11}{:>20}"
       "{:>11}\n",
-      gpu, "", "kernels", "recorded", "predicted", "total", "one (geo. mean)", "share");
+      gpu, "", "kernels", "recorded", "predicted", "total", "alone", "one (geo. mean)", "share");
   if (!(kernels.recorded > 0)) {
     return text + "  the traces hold no kernels\n";
   }
@@ -59,6 +64,17 @@ std::string kernels_table(const replay::KernelComparison& kernels, const std::st
   }
   if (!kernels.families.empty()) {
     text += family_row(kernels.modelled(), kernels.recorded);
+  }
+  if (kernels.profiler > 0) {
+    text += fmt::format(
+        "  predicted times have {:.2f} us for each kernel that the profiler adds: the median of {} kernels "
+        "as "
+        "small as any\n",
+        kInMicro * kernels.profiler, kernels.smallest);
+  }
+  const FamilyComparison all = kernels.modelled();
+  if (all.alone_recorded < all.recorded) {
+    text += "  alone: kernels beside which the rank did not communicate; the others lack its SMs\n";
   }
   if (!kernels.unmodelled.empty()) {
     const double rest = recorded_of_rest(kernels);
@@ -75,6 +91,7 @@ std::string kernels_table(const replay::KernelComparison& kernels, const std::st
 std::string kernels_json(const replay::KernelComparison& kernels, const std::string& gpu) {
   nlohmann::json made{{"gpu", gpu},
                       {"recorded", kernels.recorded},
+                      {"profiler", kernels.profiler},
                       {"unmodelled_factor", kernels.unmodelled_factor},
                       {"families", nlohmann::json::array()},
                       {"unmodelled", nlohmann::json::array()}};
@@ -83,6 +100,8 @@ std::string kernels_json(const replay::KernelComparison& kernels, const std::str
                                 {"kernels", family.kernels},
                                 {"recorded", family.recorded},
                                 {"predicted", family.predicted},
+                                {"recorded_alone", family.alone_recorded},
+                                {"predicted_alone", family.alone_predicted},
                                 {"compared", family.compared},
                                 {"geometric_mean_error", family.geometric_mean}});
   }

@@ -1,7 +1,9 @@
 #include "ops/kernels/attention.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "ops/kernels/make_prediction.hpp"
 #include "ops/kernels/tile_schedule.hpp"
@@ -170,13 +172,30 @@ Seconds time_apart(Bytes one, const GpuSpec& gpu) {
          time_to_move(streamed(one * 2.0, one), gpu);
 }
 
-/// Elements of a head that products go over: FlashAttention 1 in CUDA has kernels for 32, 64 and 128, which
-/// take what a narrower head lacks as zeros (csrc/flash_attn/fmha_api.cpp, run_fmha_fwd, run_fmha_bwd).
-double computed_head(FlashVersion version, double size) {
-  if (version != FlashVersion::OneCuda) {
-    return size;
+/// Head sizes of a version's kernels in CUDA, which take what a narrower head lacks as zeros.
+/// FlashAttention 1: csrc/flash_attn/fmha_api.cpp, run_fmha_fwd, run_fmha_bwd; FlashAttention-2 up to 2.6:
+/// csrc/flash_attn/src/static_switch.h, HEADDIM_SWITCH; FlashAttention-3: hopper/flash_api.cpp.
+std::span<const double> heads_of_kernels(FlashVersion version) {
+  static constexpr std::array kOne{32.0, 64.0, 128.0};
+  static constexpr std::array kTwo{32.0, 64.0, 96.0, 128.0, 160.0, 192.0, 224.0, 256.0};
+  static constexpr std::array kThree{64.0, 96.0, 128.0, 192.0, 256.0};
+  switch (version) {
+    case FlashVersion::OneCuda:
+      return kOne;
+    case FlashVersion::Two:
+      return kTwo;
+    case FlashVersion::Three:
+      return kThree;
+    default:
+      return {};
   }
-  return size <= 32 ? 32 : size <= 64 ? 64 : std::max(size, 128.0);
+}
+
+/// Elements of a head that products go over.
+double computed_head(FlashVersion version, double size) {
+  const auto heads = heads_of_kernels(version);
+  const auto wide = std::ranges::find_if(heads, [&](double head) { return head >= size; });
+  return wide == heads.end() ? size : *wide;
 }
 
 double rate_of_head(double size, double exponentials) {

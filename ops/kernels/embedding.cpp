@@ -7,6 +7,14 @@
 #include "ops/kernels/make_prediction.hpp"
 
 namespace lockstep {
+namespace {
+
+/// Kernels that FBGEMM generates have it in their names.
+bool is_generated(const KernelCall& call) {
+  return call.name.find("codegen") != std::string::npos;
+}
+
+}  // namespace
 
 std::string EmbeddingBagsModel::name() const {
   return "embedding bags: level-2 hit rate, roofline";
@@ -22,8 +30,9 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
                         });
   const Seconds waits = std::max(times.waits + times.block_waits, times.longest_wait);
   if (work.direction == Direction::Forward) {
+    const Seconds issue = is_generated(call) ? times.issue : Seconds{0};
     return make_prediction(gpu.kernel_minimum + gpu.efficiency->first_row +
-                               look_up_time({waits, times.dram, times.level2, times.level1, host}),
+                               look_up_time({waits, times.dram, times.level2, times.level1, issue, host}),
                            0.25, provenance_of(gpu, "random_rows"), in_range);
   }
   return make_prediction(gpu.kernel_minimum + std::max({times.dram, times.level2, waits, host}), 0.25,

@@ -13,7 +13,12 @@ namespace lockstep {
 ///   level 2  = level 2 / L2 bandwidth (forward `cached_rows` times that: reads alone)
 ///   level 1  = level 1 / (SMs * 64 B * clock)
 ///   host     = host memory / pinned copy rate
-///   forward  t = kernel_minimum + first_row + (waits^4 + dram^4 + level 2^4 + level 1^4 + host^4)^(1/4)
+///   issue    = time_to_issue(instructions) of a kernel that FBGEMM generates, by its name; 0 of others,
+///   whose
+///              loops over rows are shorter (those of Lin et al. and of lockstep-measure)
+///   forward  t = kernel_minimum + first_row
+///                + (waits^4 + dram^4 + level 2^4 + level 1^4 + issue^4 + host^4)^(1/4)
+///
 ///   backward t = kernel_minimum + max(waits, dram, level 2, host)
 ///
 /// with bytes and waits of embedding_load(). A group of threads looks up a bag row by row and takes the next

@@ -26,10 +26,12 @@ constexpr double kCachedWait = 0.22;    // of row_latency: see the header
 constexpr double kLongSegment = 32;     // lookups of a row that one warp adds up, FBGEMM
 constexpr double kBlockWarps = 32;      // of the block that a row with more has to itself, FBGEMM
 constexpr double kBlockSegment = 1024;  // lookups of a row that one block adds up, FBGEMM
-constexpr double kBlockWaits = 10;      // such a row's, one after the other: see the header
+constexpr double kBlockWaits = 10;      // of a row before its gradients, one after the other: see the header
 constexpr double kAddedBytes = 8;       // of a row that an atomic addition takes to level 2 at a time
 constexpr double kSliceBytes = 64;      // that a slice of level 2 gives in a clock
 constexpr double kBagWaits = 1;         // forward, before its first row: for its indices
+constexpr double kRowIssue = 51;  // instructions of a warp for a row of each of its bags: see the header
+constexpr double kWarp = 32;      // threads
 
 double sectors(double bytes) {
   return std::ceil(bytes / kSector) * kSector;
@@ -114,6 +116,7 @@ void add_forward(const BatchRows& rows, double row, const Missed& missed, Embedd
   load.dram += missed.level2 * row;
   load.level2 += missed.level1 * row;
   load.level1 += rows.gpu_lookups * row;
+  load.rows += rows.gpu_lookups + rows.host_lookups;
   load.waits += missed.level2 + rows.host_lookups + kCachedWait * (missed.level1 - missed.level2) +
                 kNearWait * (rows.gpu_lookups - missed.level1);
 }
@@ -188,7 +191,8 @@ void add_backward(const EmbeddingTable& table, const BatchRows& rows, const Upda
   const double wait = kCachedWait + (1 - kCachedWait) * missed / lookups;  // for a lookup's gradient
   const LongSegments segments = long_segments(table, lookups, distinct);
   load.waits += distinct - segments.rows + wait * (lookups - segments.lookups);
-  load.longest_wait = std::max(load.longest_wait, 1 + wait * std::min(lookups / distinct, kLongSegment));
+  load.longest_wait =
+      std::max(load.longest_wait, kBlockWaits + wait * std::min(lookups / distinct, kLongSegment));
   if (segments.rows > 0) {
     load.block_waits += kBlockWaits * segments.rows + wait * segments.lookups / kBlockWarps;
     const double longest = std::min(segments.lookups / segments.rows, kBlockSegment);
@@ -250,6 +254,7 @@ void add(const EmbeddingLoad& of_table, EmbeddingLoad& load) {
   load.gathered += of_table.gathered;
   load.level2 += of_table.level2;
   load.level1 += of_table.level1;
+  load.rows += of_table.rows;
   load.waits += of_table.waits;
   load.block_waits += of_table.block_waits;
   load.longest_wait = std::max(load.longest_wait, of_table.longest_wait);
@@ -289,6 +294,8 @@ EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction, c
                   Bytes{load.gathered} / (reached.random_rows * streaming),
           .level2 = Bytes{load.level2} / (gpu.l2_bandwidth * (forward ? reached.cached_rows : 1)),
           .level1 = Flops{load.level1 / kNearBytes * (kFlopsOfACore * gpu.cores_per_sm)} / gpu.peak.fp32,
+          .issue = time_to_issue(
+              load.rows * kRowIssue * kWarp * warps_of(gpu) / bags_at_a_time(load.widest, gpu), gpu),
           .waits = load.waits / bags_at_a_time(load.widest, gpu) * reached.row_latency,
           .block_waits = load.block_waits / gpu.sm_count * reached.row_latency,
           .longest_wait = load.longest_wait * reached.row_latency};

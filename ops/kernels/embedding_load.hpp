@@ -18,6 +18,7 @@ struct EmbeddingLoad {
   double gathered = 0;      ///< bytes of rows that DRAM gives besides: backward, gradients read again
   double level2 = 0;        ///< bytes
   double level1 = 0;        ///< bytes: forward, all rows
+  double rows = 0;          ///< forward, that are added up
   double waits = 0;         ///< of all bags, one row after the other
   double block_waits = 0;   ///< backward: of rows with more lookups than a warp adds up, one after the other
   double longest_wait = 0;  ///< of one bag; backward of one row's gradients
@@ -26,7 +27,7 @@ struct EmbeddingLoad {
 
 /// How long each part takes alone.
 struct EmbeddingTimes {
-  Seconds dram, level2, level1, waits, block_waits, longest_wait;
+  Seconds dram, level2, level1, issue, waits, block_waits, longest_wait;
 };
 
 /// For a table of N lookups of which d are different rows, B bags, `row` bytes in whole 32-byte sectors:
@@ -37,12 +38,13 @@ struct EmbeddingTimes {
 ///               d where d <= X, else X + (N - X) (d - X) / d, but d at least
 ///   near        n of SMs with caches of Y rows each, for N / SMs lookups each; N with a reuse_factor
 ///   forward     DRAM: m * row + B * (row written + 8) + 8 N; level 2: n rows; level 1: N rows;
-///               waits: m + 0.22 (n - m) + 0.05 (N - n) + B; longest bag: that of N / B lookups
+///               waits: m + 0.22 (n - m) + 0.05 (N - n) + B; longest bag: that of N / B lookups;
+///               issue: 51 instructions of a warp for N / (bags of a warp) rows
 ///   backward    g of the N gradients that it reads miss a cache of 0.9 L2 / partitions, through which rows,
 ///               states and indices pass (missed_pooled_rows()); a gradient waits r = 0.22 + 0.78 g / N
 ///               DRAM: 2 d (row + optimizer state) + min(B, N) gradient + B (96 + sectors of indices), and
 ///               gathered g - min(B, N) gradients; level 2: N gradients
-///               waits: d' + r N'; longest: 1 + r min(N / d, 32)
+///               waits: d' + r N'; longest: 10 + r min(N / d, 32)
 ///               rows of more than 32 lookups (h, N" of the lookups; d' = d - h, N' = N - N"):
 ///               10 h + r N" / 32 waits of blocks, of which an SM has one at a time; longest:
 ///               10 + r min(N" / h, 1024) / 32
@@ -77,9 +79,15 @@ struct EmbeddingTimes {
 /// ../shared/data/traces/single_rank/a100_rank3of8); NeuroShard's published network, which was trained on
 /// measurements of another GPU, wants 80 ns for each such row at 4 to 64 columns (least squares over 250
 /// groups of tables each), 10 x 0.6 us on the 68 SMs of an RTX 2080 Ti are 88 ns.
-/// Level 1: 64 bytes in a clock and some 30 cycles a hit; 0.7 was chosen among 0.3 to 0.9 by lookups of rows
-/// drawn by Zipf's law on an H100 and an H200 (configs/validation/kernels_hopper_embedding.yaml). What a
-/// reuse_factor says of a table does not tell its popular rows: none stay there then.
+///
+/// 51: FBGEMM's forward loop over the rows of a bag (embedding_forward_split_template.cu of 2022: three
+/// shuffles, addresses of 64 bits, cache or table, two groups of four columns), as ptxas compiles it for
+/// sm_80; 122 tables that the caches hold (15.8 million rows in 2.5 ms,
+/// ../shared/data/traces/single_rank/a100_rank3of8) want 64.
+///
+/// Level 1: 64 bytes in a clock and some 30 cycles a hit; 0.7 was chosen among 0.3 to 0.9 by lookups
+/// of rows drawn by Zipf's law on an H100 and an H200 (configs/validation/kernels_hopper_embedding.yaml).
+/// What a reuse_factor says of a table does not tell its popular rows: none stay there then.
 [[nodiscard]] EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu);
 
 /// Bags that are looked up at a time, each by as many threads as the widest row has groups of four columns: 4

@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
+#include "base/portable_math.hpp"
 #include "ops/workload/layers/lookup_pass.hpp"
 
 namespace lockstep::replay {
 namespace {
 
 constexpr std::string_view kLookup = "embedding_codegen_lookup_";
+/// Standard deviation of the logarithm of the pooling factors of the 1,898 tables of a production plan that
+/// pool (../shared/data/embedding/production_plan); 1.21 of MLPerf's 26. Tables have rows about as they have
+/// lookups: the logarithm of those rises by 1.17 with that of these there (least squares).
+constexpr double kPoolingSpread = 1.33;
 constexpr std::string_view kBackward = "torch::autograd::CppNode<SplitLookupFunction_";
 
 bool has(const std::string& name, std::string_view part) {
@@ -86,6 +92,19 @@ std::vector<std::int64_t> columns_of(const RecordedLookup& lookup, double mean) 
   return columns;
 }
 
+/// Each table's share of the lookups, and of the rows, times the number of tables: quantiles of a lognormal
+/// distribution.
+std::vector<double> shares_of_tables(std::int64_t tables) {
+  std::vector<double> made;
+  for (std::int64_t i = 0; i < tables; ++i) {
+    const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(tables);
+    made.push_back(std::exp(kPoolingSpread * normal_quantile(place)));
+  }
+  const double mean = std::accumulate(made.begin(), made.end(), 0.0) / static_cast<double>(tables);
+  for (double& share : made) share /= mean;
+  return made;
+}
+
 /// @param gradient columns of the pooled rows' gradient; 0: not known
 std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t gradient,
                                     Direction direction) {
@@ -99,13 +118,15 @@ std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t g
   }
   const double rows = lookup.rows > 0 ? lookup.rows : lookup.weights / dimension;
   EmbeddingBags work{.batch = lookup.batch, .tables = {}, .direction = direction};
-  for (const std::int64_t columns : columns_of(lookup, dimension)) {
-    work.tables.push_back({.rows = std::max<std::int64_t>(1, std::llround(rows / tables)),
-                           .dimension = columns,
-                           .pooling_factor = static_cast<double>(lookup.lookups) /
-                                             (tables * static_cast<double>(lookup.batch))});
+  const double pooling = static_cast<double>(lookup.lookups) / (tables * static_cast<double>(lookup.batch));
+  const std::vector<double> shares = shares_of_tables(lookup.tables);
+  const std::vector<std::int64_t> columns = columns_of(lookup, dimension);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    work.tables.push_back({.rows = std::max<std::int64_t>(1, std::llround(shares[i] * rows / tables)),
+                           .dimension = columns[i],
+                           .pooling_factor = shares[i] * pooling});
   }
-  return KernelCall{"embedding_bags", lookup.type, std::move(work)};
+  return KernelCall{"split_embedding_codegen_kernel", lookup.type, std::move(work)};
 }
 
 std::int64_t width_of(const OperatorArguments& backward) {
@@ -222,9 +243,9 @@ std::vector<ModelledWork> embedding_backward(const OperatorLaunches& op) {
   ModelledWork rows{"embedding update", {}, {}};
   for (const LaunchedKernel& kernel : op.kernels) {
     if (const LookupPass* pass = lookup_pass_of(kernel.name)) {
-      const Pointwise work{
-          .elements = lookup->lookups, .reads = pass->reads, .writes = pass->writes, .flops = 1};
-      made.push_back({"passes over lookups", {{pass->kernel, pass->type, work}}, {kernel.work}});
+      made.push_back({"passes over lookups",
+                      {pass_over(*pass, lookup->lookups, lookup->tables * lookup->batch)},
+                      {kernel.work}});
     } else if (has(kernel.name, "_per_row")) {
       rows.work.push_back(kernel.work);
     }
@@ -234,6 +255,11 @@ std::vector<ModelledWork> embedding_backward(const OperatorLaunches& op) {
   if (call && optimizer) {
     std::get<EmbeddingBags>(call->work).optimizer = *optimizer;
     rows.calls.push_back(*std::move(call));
+    // Rows with many lookups have a kernel of their own, which runs where there are none, too.
+    for (std::size_t more = 1; more < rows.work.size(); ++more) {
+      rows.calls.push_back(
+          {"split_embedding_backward_codegen_cta_per_row_kernel", DataType::INT32, Pointwise{.elements = 1}});
+    }
     made.push_back(std::move(rows));
   }
   return made;

@@ -20,6 +20,8 @@ struct FamilyComparison {
   double recorded = 0, predicted = 0;
   std::uint64_t compared = 0;  ///< works that took kLeastCompared or more
   double geometric_mean = 0;   ///< of their absolute relative errors
+  /// Of the works that ran while the rank did not communicate, s: models predict kernels that are alone.
+  double alone_recorded = 0, alone_predicted = 0;
 };
 
 /// Traces of whole microseconds say little about shorter kernels.
@@ -37,6 +39,8 @@ struct KernelComparison {
   std::vector<UnmodelledKernels> unmodelled;  ///< the longest first
   double recorded = 0;                        ///< all work but communication, s
   double unmodelled_factor = 1;               ///< on the recorded times of the rest
+  double profiler = 0;         ///< s that the profiler adds to each kernel; part of what is predicted
+  std::uint64_t smallest = 0;  ///< kernels that tell it
 
   /// Sums over the families.
   [[nodiscard]] FamilyComparison modelled() const;
@@ -46,10 +50,14 @@ struct KernelComparison {
 /// whose shapes were recorded. Copies and memsets by their bytes. Communication is left out.
 [[nodiscard]] std::vector<ModelledWork> modelled_work(const RankRecording& rank);
 
-/// Launches of @p replay take what the models say on @p gpu; kernels of one work share its time as they did
-/// when recorded. TF32 is FP32 on a GPU without it, and convolutions of a GPU without TF32 take it on one
-/// that has it, as PyTorch does unless told otherwise.
-/// @param recorded_on null: what no model answers for keeps its recorded time; else it is scaled by the two
+/// Launches of @p replay take what the models say on @p gpu, and what the profiler adds to a kernel: the
+/// median that the smallest element-wise kernels, of which models say that they take the least that a kernel
+/// takes, took longer when recorded. 20 of them must tell it, and it is not below 0. While the rank
+/// communicates they run on the SMs that this leaves (Interference). Kernels of one work share its time as
+/// they did when recorded. TF32 is FP32 on a GPU without it, and convolutions of a GPU without TF32 take it
+/// on one that has it, as PyTorch does unless told otherwise.
+/// @param recorded_on whose least kernel tells what the profiler adds; null: @p gpu's, and what no model
+/// answers for keeps its recorded time; else it is scaled by the two
 ///   GPUs' memory bandwidths, which is a guess
 KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on);
 

@@ -40,11 +40,8 @@ bool is_in_cache(const EmbeddingTable& table) {
 
 /// A pass over the rank's lookups.
 void over_lookups(StepWriter& step, const EmbeddingBagShape& bags, const LookupPass& pass) {
-  step.launch_by_rank([&](std::size_t rank) {
-    return KernelCall{
-        pass.kernel, pass.type,
-        Pointwise{.elements = bags.lookups(rank), .reads = pass.reads, .writes = pass.writes, .flops = 1}};
-  });
+  step.launch_by_rank(
+      [&](std::size_t rank) { return pass_over(pass, bags.lookups(rank), bags.offsets(rank) - 1); });
 }
 
 /// A pass over the pooled rows of the rank, in elements of @p type.

@@ -116,5 +116,28 @@ TEST(EmbeddingWaits, BackwardDividesPopularRows) {
   EXPECT_NEAR(row_waits(one), (10 + 4096.0 * 50 / 32) / 80, 10 + 1024.0 / 32);
 }
 
+/// One row, looked up by 8 samples: a chain of ten waits tells a warp what to add up, then come eight
+/// gradients, each from DRAM.
+TEST(EmbeddingWaits, AnUpdateIsNoShorterThanOneRow) {
+  const EmbeddingBags few{.batch = 8,
+                          .tables = {{.rows = 1, .dimension = 128, .pooling_factor = 1}},
+                          .direction = Direction::Backward};
+  EXPECT_NEAR(row_waits(few), 10 + 8, 0.01);
+}
+
+/// 51 instructions of a warp for a row of 128 columns; a row of 32 shares them with three others.
+TEST(EmbeddingWaits, RowsInTheCachesAreIssued) {
+  const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/a100_40gb.yaml");
+  const auto issue = [&](std::int64_t dimension) {
+    const EmbeddingBags bags{.batch = 65536,
+                             .tables = {{.rows = 8, .dimension = dimension, .pooling_factor = 100}}};
+    return embedding_times(embedding_load(bags, DataType::FP32, gpu), Direction::Forward, gpu).issue;
+  };
+  // 108 SMs issue 4 instructions of a warp each clock of 1.41 GHz, 0.65 of which come.
+  const double expected = 65536.0 * 100 * 51 / (108 * 4 * 1.41e9 * 0.65);
+  EXPECT_NEAR(issue(128) / Seconds{expected}, 1, 0.01);
+  EXPECT_NEAR(issue(128) / issue(32), 4, 1e-9);
+}
+
 }  // namespace
 }  // namespace lockstep

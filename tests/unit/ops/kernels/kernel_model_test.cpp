@@ -109,6 +109,19 @@ double attention_rate(FlashAttention work, std::int64_t sequence) {
   return flops / (predicted(DataType::BF16, work, "h100_80gb").duration / 1_us) / 1e6;
 }
 
+/// Kernels of FlashAttention-2 are compiled for heads of whole 32 columns, of version 3 for 64, 96 and 128.
+TEST(KernelModel, NarrowerHeadsTakeTheTimeOfTheirKernels) {
+  const auto time = [](FlashVersion version, std::int64_t head) {
+    const FlashAttention work{
+        .batch = 8, .heads = 16, .queries = 4096, .keys = 4096, .head_size = head, .version = version};
+    return predicted(DataType::BF16, work, "h100_80gb").duration / 1_us;
+  };
+  EXPECT_NEAR(time(FlashVersion::Two, 108) / time(FlashVersion::Two, 128), 1, 1e-6);
+  EXPECT_NEAR(time(FlashVersion::Two, 150) / time(FlashVersion::Two, 160), 1, 1e-6);
+  EXPECT_NEAR(time(FlashVersion::Three, 80) / time(FlashVersion::Three, 96), 1, 1e-6);
+  EXPECT_LT(time(FlashVersion::MemoryEfficient, 80), time(FlashVersion::MemoryEfficient, 96));
+}
+
 TEST(KernelModel, flash_attention_2_on_h100_is_as_fast_as_published) {
   const auto expect = [](const FlashAttention& work, const std::vector<double>& tflops) {
     std::int64_t sequence = 1024;  // with 512 tokens and a mask we are up to 16 % too fast

@@ -15,6 +15,12 @@ class Recording {
  public:
   Recording() { trace_.threads.resize(1); }
 
+  /// Work of @p microseconds from here on.
+  Recording& lasting(std::int64_t microseconds) {
+    duration_ = 1'000 * microseconds;
+    return *this;
+  }
+
   Recording& kernel(const std::string& name, const std::string& op, const std::string& dims,
                     const std::string& types) {
     kineto::Operator around;
@@ -42,7 +48,7 @@ class Recording {
   }
 
  private:
-  /// Each takes 20 us and begins 4 us after its call.
+  /// Each takes 20 us, unless told otherwise, and begins 4 us after its call.
   void work(const std::string& name, kineto::WorkKind kind, double bytes) {
     const std::int64_t correlation = static_cast<std::int64_t>(trace_.calls.size()) + 1;
     kineto::Call call;
@@ -54,7 +60,7 @@ class Recording {
     trace_.calls.push_back(call);
     kineto::Work work;
     work.start = now_ + 5'000;
-    work.end = now_ + 25'000;
+    work.end = work.start + duration_;
     work.name = trace_.names.number(name);
     work.stream = 7;
     work.kind = kind;
@@ -65,7 +71,7 @@ class Recording {
   }
 
   kineto::RecordedTrace trace_;
-  kineto::Nanoseconds now_ = 1'000'000;
+  kineto::Nanoseconds now_ = 1'000'000, duration_ = 20'000;
 };
 
 GpuSpec gpu(const std::string& name) {
@@ -121,6 +127,52 @@ TEST(PredictedKernels, WhatNoModelKnowsIsScaledByBandwidthWhenTheRecordedGpuIsSa
   const double factor = 898.0 / 3352.0;  // memory_bandwidth of the two files
   EXPECT_NEAR(made.unmodelled_factor, factor, 1e-9);
   EXPECT_NEAR(launched_times(replay).at("mystery"), 20 * kMicro * factor, 1e-12);
+}
+
+Recording small_kernels(int count) {
+  Recording recording;
+  recording.lasting(3);
+  for (int i = 0; i < count; ++i) {
+    recording.kernel("vectorized_elementwise_kernel", "aten::relu", "[[1]]", R"(["float"])");
+  }
+  return recording;
+}
+
+/// 20 additions of one element take 3 us in place of the least that a kernel takes: so does each kernel more.
+TEST(PredictedKernels, HaveWhatTheProfilerAddsToTheSmallest) {
+  const GpuSpec v100 = gpu("v100_16gb");
+  replay::Replay replay =
+      small_kernels(20)
+          .lasting(20)
+          .kernel("vectorized_elementwise_kernel<large>", "aten::relu", "[[1048576]]", R"(["float"])")
+          .copy("Memcpy HtoD (Pinned -> Device)", 1e6)
+          .replay();
+  const auto made = replay::predict_kernels(replay, v100, nullptr);
+  const double added = 3 * kMicro - v100.kernel_minimum.in_base_units();
+  EXPECT_NEAR(made.profiler, added, 0.01 * kMicro);
+  EXPECT_EQ(made.smallest, 20U);
+  const KernelCall relu{"", DataType::FP32, Pointwise{.elements = 1048576}};
+  const auto times = launched_times(replay);
+  EXPECT_NEAR(times.at("vectorized_elementwise_kernel<large>"),
+              model_for(relu).predict(relu, v100).duration.in_base_units() + made.profiler, 1e-12);
+  EXPECT_NEAR(times.at("Memcpy HtoD (Pinned -> Device)"), 1.5 * kMicro + 1e6 / 12.3e9, 1e-9);
+}
+
+TEST(PredictedKernels, NeedTwentySmallOnesToTellWhatTheProfilerAdds) {
+  replay::Replay replay = small_kernels(19).replay();
+  EXPECT_EQ(replay::predict_kernels(replay, gpu("v100_16gb"), nullptr).profiler, 0);
+}
+
+TEST(PredictedKernels, AreComparedApartWhereNothingCommunicates) {
+  replay::Replay replay = some_kernels();
+  const auto alone = replay::predict_kernels(replay, gpu("v100_16gb"), nullptr).modelled();
+  EXPECT_DOUBLE_EQ(alone.alone_recorded, alone.recorded);
+  replay = some_kernels();
+  replay.ranks.front().communication = {1};  // the second kernel
+  replay.ranks.front().trace.work[1].start = replay.ranks.front().trace.work[0].start;
+  const auto beside = replay::predict_kernels(replay, gpu("v100_16gb"), nullptr).modelled();
+  EXPECT_NEAR(beside.recorded, 40 * kMicro, 1e-12);
+  EXPECT_NEAR(beside.alone_recorded, 20 * kMicro, 1e-12);  // the copy
 }
 
 /// Convolutions of @p compute_major, predicted on an A100: in TF32 or in FP32?
