@@ -27,6 +27,7 @@
 #include "app/commands/schema.hpp"
 #include "app/commands/search.hpp"
 #include "app/commands/search_plans.hpp"
+#include "app/commands/size.hpp"
 #include "app/commands/stragglers.hpp"
 #include "app/commands/sweep.hpp"
 #include "app/commands/synth.hpp"
@@ -66,6 +67,7 @@ int main(int count, char** arguments) {
   add_stragglers_command(app, action);
   add_synth_command(app, action);
   add_plan_command(app, action);
+  add_size_command(app, action);
   add_search_command(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
