@@ -16,6 +16,7 @@
 #include "app/sweep/sweep_table.hpp"
 #include "base/file.hpp"
 #include "base/forked_tasks.hpp"
+#include "base/shell_words.hpp"
 
 namespace lockstep {
 namespace {

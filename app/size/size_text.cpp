@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
-#include <utility>
 
+#include "app/counted.hpp"
 #include "app/plans/plan_text.hpp"
 #include "scenario/memory_demand.hpp"
 
@@ -74,7 +72,8 @@ std::string missed_sentence(const SizeAnswer& answer, const SizeQuestion& questi
   const double needed = fastest.gpus * fastest.days.value() / question.most_days.value();
   const int gpus = static_cast<int>(std::ceil(needed / node)) * node;
   return fmt::format(
-      "None of the sizes is done in {}: the fastest, {}, would {}. If more GPUs did as much each, {} would be "
+      "None of the sizes is done in {}: the fastest, {}, would {}. If more GPUs did as much each, {} would "
+      "be "
       "needed: lockstep size {} --gpus {} --tokens {:g} --days {:g}",
       in_days(*question.most_days), name_of_size(fastest), what_it_does(fastest, question), gpus, scenario,
       gpus, *question.tokens, *question.most_days);
@@ -97,10 +96,13 @@ class SizeTable {
   SizeTable(const SizeAnswer& answer, const SizeQuestion& question) : answer_{answer} {
     const auto& sizes = answer.sizes;
     const bool has_nics = !question.nics.empty();
-    add("nodes", [](const ClusterSize& size) { return std::to_string(size.nodes); }, true);
-    add("GPUs", [](const ClusterSize& size) { return std::to_string(size.gpus); }, true);
+    add(
+        "nodes", [](const ClusterSize& size) { return std::to_string(size.nodes); }, true);
+    add(
+        "GPUs", [](const ClusterSize& size) { return std::to_string(size.gpus); }, true);
     if (has_nics) {
-      add("NICs/node", [](const ClusterSize& size) { return std::to_string(*size.nics); }, true);
+      add(
+          "NICs/node", [](const ClusterSize& size) { return std::to_string(*size.nics); }, true);
     }
     add("step time", [](const ClusterSize& size) { return to_string(Seconds{size.step()}); });
     add("band", [](const ClusterSize& size) { return size.band ? in_words(*size.band) : "est."; });
@@ -117,9 +119,8 @@ class SizeTable {
     if (std::ranges::any_of(sizes, [](const ClusterSize& size) { return size.days.has_value(); })) {
       add("days", [](const ClusterSize& size) { return fmt::format("{:.4g}", size.days.value_or(0)); });
     }
-    if (std::ranges::any_of(sizes, [](const ClusterSize& size) {
-          return size.figures.cost_per_million.has_value();
-        })) {
+    if (std::ranges::any_of(
+            sizes, [](const ClusterSize& size) { return size.figures.cost_per_million.has_value(); })) {
       add("cost/Mtoken",
           [](const ClusterSize& size) { return fmt::format("{:.4g}", *size.figures.cost_per_million); });
     }
@@ -177,31 +178,19 @@ class SizeTable {
 
 }  // namespace
 
-std::string counted(double value) {
-  constexpr std::array<std::pair<double, const char*>, 4> kPrefixes{
-      {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e4, " k"}}};
-  for (const auto& [from, name] : kPrefixes) {
-    if (value >= from) {
-      return fmt::format("{:.4g}{}", value / (from == 1e4 ? 1e3 : from), name);
-    }
-  }
-  return fmt::format("{:.4g}", value);
-}
-
 std::string size_sentence(const SizeAnswer& answer, const SizeQuestion& question,
                           const std::string& scenario) {
   if (!answer.meets_deadline) {
     return missed_sentence(answer, question, scenario);
   }
   const ClusterSize& best = best_of(answer);
-  const auto planned = std::ranges::count_if(
-      answer.sizes, [](const ClusterSize& size) { return size.plan.has_value(); });
-  const std::string among =
-      question.most_days ? fmt::format("the cheapest that is done in {}", in_days(*question.most_days))
-      : planned > 1      ? "the cheapest for a token"
-                         : "the only size that can be";
-  std::string text =
-      fmt::format("{} {}: {}.", name_of_size(best), what_it_does(best, question), among);
+  const auto planned =
+      std::ranges::count_if(answer.sizes, [](const ClusterSize& size) { return size.plan.has_value(); });
+  const std::string among = question.most_days
+                                ? fmt::format("the cheapest that is done in {}", in_days(*question.most_days))
+                            : planned > 1 ? "the cheapest for a token"
+                                          : "the only size that can be";
+  std::string text = fmt::format("{} {}: {}.", name_of_size(best), what_it_does(best, question), among);
   if (question.most_days && best.band && *best.days * (1 + best.band->slower) > *question.most_days) {
     text += " The slow end of its band is beyond that.";
   }
@@ -212,8 +201,9 @@ std::string size_text(const SizeAnswer& answer, const SizeQuestion& question, co
   const ClusterSize& best = best_of(answer);
   const PlanEvaluator& evaluator = *best.evaluator;
   const PlanProblem& problem = evaluator.problem();
-  std::string text = fmt::format("{}\n  steps of {} samples of {} tokens on nodes of {} GPUs", evaluator.scenario().name,
-                                 problem.global_batch, problem.model.sequence, problem.gpus_of_node);
+  std::string text =
+      fmt::format("{}\n  steps of {} samples of {} tokens on nodes of {} GPUs", evaluator.scenario().name,
+                  problem.global_batch, problem.model.sequence, problem.gpus_of_node);
   if (const auto price = evaluator.scenario().price_per_gpu_hour) {
     text += fmt::format(", {:g} for a GPU and hour", *price);
   }

@@ -9,9 +9,6 @@
 
 namespace lockstep {
 
-/// `15 T`, `2.5 M`, `300`: four digits with the prefixes of counts.
-[[nodiscard]] std::string counted(double value);
-
 /// Which size answers the question, in a sentence or three: with its band and its ties.
 [[nodiscard]] std::string size_sentence(const SizeAnswer& answer, const SizeQuestion& question,
                                         const std::string& scenario);
