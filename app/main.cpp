@@ -34,6 +34,7 @@
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
 #include "app/commands/view.hpp"
+#include "app/import_meant.hpp"
 #include "app/process_limits.hpp"
 #include "app/version.hpp"
 #include "scenario/outcome.hpp"
@@ -79,8 +80,9 @@ int main(int count, char** arguments) {
   if (const int failed = parse_command_line(app, count, arguments); failed != kExitOk || !action) {
     return failed;
   }
-  const Outcome outcome = outcome_of([&action] {
-    const int code = action();
+  const Outcome outcome = outcome_of([&action, &app] {
+    const bool imports = app.got_subcommand("import");  // its messages are about such files
+    const int code = imports ? action() : naming_import(action);
     if (std::fflush(stdout) != 0) {
       throw std::system_error{errno, std::generic_category(), "the answer cannot be written"};
     }

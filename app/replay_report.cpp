@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "app/replay_kernels_report.hpp"
+#include "topology/cluster_words.hpp"
 
 namespace lockstep {
 namespace {
@@ -261,8 +262,7 @@ std::string replay_sentence(const ReplayRun& run, const ReplayRun::Result& plain
   const Pair step = mean_step(plain);
   const auto& cluster = run.spec().cluster;
   std::string text =
-      cluster ? fmt::format("On {} the step takes {}, {} than recorded ({}){}.",
-                            cluster->name.empty() ? "the given cluster" : cluster->name,
+      cluster ? fmt::format("On {} the step takes {}, {} than recorded ({}){}.", in_words(*cluster),
                             to_string(Seconds{step.simulated}), faster_by(step.simulated, step.measured),
                             to_string(Seconds{step.measured}),
                             reason(plain, communication_of(plain, &Pair::measured)))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -18,6 +19,8 @@ constexpr int kGpuRow = 100;    // rows are numbered downwards; PCIe switches ar
 constexpr int kNvSwitchRow = 101;
 constexpr int kSocketRow = 1;
 constexpr int kNicRow = 0;
+constexpr std::array<VertexKind, 3> kTiers{VertexKind::CoreSwitch, VertexKind::SpineSwitch,
+                                           VertexKind::LeafSwitch};  // of a network, the topmost first
 
 /// Neighbours of every vertex, each once per link.
 std::vector<std::vector<VertexId>> neighbours_of(const Fabric& fabric) {
@@ -50,16 +53,20 @@ class Drafting {
   }
 
   Layout draw() && {
+    const bool cores = !network_[VertexKind::CoreSwitch].empty();
     const bool spines = !network_[VertexKind::SpineSwitch].empty();
     const bool leaves = !network_[VertexKind::LeafSwitch].empty();
-    double top = kMargin + kRow * ((spines ? 1 : 0) + (leaves ? 1.2 : 0));
+    double top = kMargin + kRow * ((cores ? 1 : 0) + (spines ? 1 : 0) + (leaves ? 1.2 : 0));
     double left = kMargin;
     for (const auto& [node, members] : members_) {
       left += draw_node(node, members, {left, top}) + kMargin;
     }
     layout_.width = std::max({left, widest_network_row() + 2 * kMargin, 420.0});
-    draw_network_row(VertexKind::SpineSwitch, kMargin + kRow / 4);
-    draw_network_row(VertexKind::LeafSwitch, kMargin + kRow / 4 + (spines ? kRow : 0));
+    double row = kMargin + kRow / 4;
+    for (const VertexKind tier : kTiers) {
+      draw_network_row(tier, row);
+      row += network_[tier].empty() ? 0 : kRow;
+    }
     layout_.height += kMargin;
     return std::move(layout_);
   }
@@ -72,7 +79,7 @@ class Drafting {
     std::map<int, std::vector<VertexId>> members;
     for (VertexId id = 0; id < fabric_.vertices().size(); ++id) {
       const Vertex& vertex = fabric_.vertices()[id];
-      if (vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch) {
+      if (std::ranges::count(kTiers, vertex.kind) > 0) {
         network_[vertex.kind].push_back(id);
         continue;
       }
@@ -83,7 +90,8 @@ class Drafting {
     members_ = all_fit ? std::move(members) : those_that_differ(members, most_nodes);
     layout_.nodes_left_out = static_cast<int>(all.size() - members_.size());
     if (layout_.nodes_left_out > 0) {  // only switches that something drawn hangs on
-      for (const VertexKind kind : {VertexKind::LeafSwitch, VertexKind::SpineSwitch}) {
+      for (const VertexKind kind :
+           {VertexKind::LeafSwitch, VertexKind::SpineSwitch, VertexKind::CoreSwitch}) {
         std::erase_if(network_[kind], [&](VertexId id) { return !touches_drawing(id, kind); });
       }
     }
@@ -131,9 +139,10 @@ class Drafting {
 
   [[nodiscard]] bool touches_drawing(VertexId id, VertexKind kind) {
     return std::ranges::any_of(neighbours_[id], [&](VertexId other) {
-      if (kind == VertexKind::SpineSwitch) {
-        return std::ranges::find(network_[VertexKind::LeafSwitch], other) !=
-               network_[VertexKind::LeafSwitch].end();
+      if (kind != VertexKind::LeafSwitch) {
+        const Row& below =
+            network_[kind == VertexKind::CoreSwitch ? VertexKind::SpineSwitch : VertexKind::LeafSwitch];
+        return std::ranges::find(below, other) != below.end();
       }
       return members_.contains(fabric_.vertices()[other].node) && fabric_.vertices()[other].node >= 0;
     });
@@ -272,9 +281,11 @@ class Drafting {
   }
 
   [[nodiscard]] double widest_network_row() {
-    return kPitch * 1.3 *
-           static_cast<double>(
-               std::max(network_[VertexKind::LeafSwitch].size(), network_[VertexKind::SpineSwitch].size()));
+    std::size_t widest = 0;
+    for (const VertexKind tier : kTiers) {
+      widest = std::max(widest, network_[tier].size());
+    }
+    return kPitch * 1.3 * static_cast<double>(widest);
   }
 
   void draw_network_row(VertexKind kind, double y) {
@@ -288,7 +299,7 @@ class Drafting {
   std::vector<std::vector<LinkId>> leaving_;  // by vertex
   std::map<int, int> alike_;                  // by drawn node: how many like it are not drawn
   std::map<int, Row> members_;                // by node, -1 first
-  std::map<VertexKind, Row> network_;         // leaves and spines
+  std::map<VertexKind, Row> network_;         // its switches, by tier
   std::vector<int> levels_;                   // of PCIe switches
   Layout layout_;
 };

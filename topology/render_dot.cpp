@@ -31,6 +31,7 @@ const char* look_of(VertexKind kind) {
       return R"(shape=cds, style=filled, fillcolor="#fdae6b")";
     case VertexKind::LeafSwitch:
     case VertexKind::SpineSwitch:
+    case VertexKind::CoreSwitch:
     case VertexKind::HostMemory:
       break;
   }

@@ -196,7 +196,7 @@ int replay_command(const ReplayOptions& options) {
         page_html({"replay", run.replay().ranks.front().trace.file, replay_sentence(run, plain, changes),
                    replay_json(run, plain, changes), shown}));
     timelines->commit();
-    for (const std::string& name : timelines->names()) {
+    for (const std::string& name : options.quiet ? std::vector<std::string>{} : timelines->names()) {
       fmt::print(stderr, "{}: {}\n", name == kReportPage ? "look at it" : "timeline",
                  (timelines->path() / name).string());
     }
@@ -238,6 +238,7 @@ void add_replay_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--json", options->json, "everything as JSON; - for stdout instead of the tables");
   command->add_option("--chakra", options->chakra,
                       "folder for Chakra traces, one of each rank: every kernel on its stream");
+  command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->add_flag("--full", options->in_full, "also streams, all steps, and the whole import report");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {

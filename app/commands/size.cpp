@@ -45,8 +45,8 @@ double tokens_of(const std::string& text) {
     factor = place == std::string::npos ? 0 : std::pow(1e3, static_cast<double>(place) + 1);
   }
   if (error != std::errc{} || factor == 0 || !(value * factor >= 1) || value * factor > kMostTokens) {
-    throw std::invalid_argument{
-        fmt::format("--tokens {}: expected a number of tokens from 1 to 1e18, e.g. 15T, 300B or 2.5e12", text)};
+    throw std::invalid_argument{fmt::format(
+        "--tokens {}: expected a number of tokens from 1 to 1e18, e.g. 15T, 300B or 2.5e12", text)};
   }
   return value * factor;
 }
@@ -85,8 +85,8 @@ void write_files(const SizeAnswer& answer, const SizeQuestion& question, const O
   }
   Page page{"size", answer.sizes.front().evaluator->scenario().name,
             size_sentence(answer, question, options.scenario), size_json(answer, question, options.scenario)};
-  page.pictures.push_back({question.tokens ? "days of the training" : "tokens a second",
-                           size_svg(answer, question)});
+  page.pictures.push_back(
+      {question.tokens ? "days of the training" : "tokens a second", size_svg(answer, question)});
   write_whole_file(folder / "size.json", page.data);
   write_whole_file(folder / "size.svg", page.pictures.front().svg);
   write_whole_file(folder / kReportPage, page_html(page));
@@ -111,10 +111,9 @@ void write_json(const std::string& json, const SizeOptions& options) {
 }
 
 SizeQuestion question_of(const SizeOptions& options, const OpenedScenario& scenario) {
-  SizeQuestion question{options.gpus, options.nics, options.tokens, options.most_days,
-                        [&options](const PlanProblem& problem) {
-                          return space_with_only(problem, options.only);
-                        }};
+  SizeQuestion question{
+      options.gpus, options.nics, options.tokens, options.most_days,
+      [&options](const PlanProblem& problem) { return space_with_only(problem, options.only); }};
   if (question.most_days && !question.tokens) {
     throw std::invalid_argument{"--days needs --tokens: how much is to be trained in that time, e.g. 15T"};
   }

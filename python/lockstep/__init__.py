@@ -107,9 +107,10 @@ def topology(cluster):
     """A machine as a dict: vertices, links, matrices (docs/topology.md).
 
     Args:
-        cluster: as in a scenario: `dgx_a100 x 4`, a name of configs/clusters, a file.
+        cluster: as in a scenario: `dgx_a100 x 4`, a name of configs/clusters, a file, a dict of its keys; or a
+            scenario, of which it is the machine with its faults.
     """
-    return json.loads(_core.topology(os.fspath(cluster)))
+    return json.loads(_core.topology(json.dumps(cluster) if isinstance(cluster, dict) else os.fspath(cluster)))
 
 
 def _program():

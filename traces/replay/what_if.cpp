@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "topology/cluster_words.hpp"
 #include "traces/replay/host_straggler_cure.hpp"
 #include "traces/replay/instruction_edits.hpp"
 #include "traces/replay/open_ranges.hpp"
@@ -136,7 +137,7 @@ void add_machines(const WhatIfSpec& edit, std::vector<NamedWhatIf>& changes) {
   std::string where;
   if (edit.cluster) {
     changed.cluster = edit.cluster;
-    where = edit.cluster->name.empty() ? "on another machine" : "on " + edit.cluster->name;
+    where = "on " + in_words(*edit.cluster);
     changes.push_back({where, changed});
   }
   if (edit.network) {
