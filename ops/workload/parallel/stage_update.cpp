@@ -1,6 +1,7 @@
 /// @file
 /// What a stage does with its gradients and parameters at the end of a step.
 
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <vector>
@@ -27,6 +28,16 @@ void StageWriter::finish_gradients() {
     scope_.communicate(CollectiveKind::AllReduce, "embedding", 2, table * size_of(gradient));
   }
   host_optimizer_.flush();
+}
+
+/// Trained elements of weights of FP8 products: all of experts, and the others.
+std::int64_t StageWriter::fp8_elements_of(bool expert) const {
+  if (is_frozen(scope_)) {
+    return 0;
+  }
+  const std::int64_t of_experts =
+      std::min(fp8_elements_, std::accumulate(expert_.begin(), expert_.end(), std::int64_t{0}));
+  return expert ? of_experts : fp8_elements_ - of_experts;
 }
 
 void StageWriter::update() {
@@ -58,7 +69,9 @@ void StageWriter::update() {
   for (const bool expert : {false, true}) {
     const std::vector<std::int64_t>& parameters = expert ? expert_ : dense_;
     const std::int64_t all = std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
-    parameter_update.share(static_cast<double>(all) * size_of(type_of_trained()), expert);
+    const Bytes narrowed = (size_of(type_of_trained()) - size_of(DataType::FP8)) *
+                           static_cast<double>(keeps_fp8_parameters(scope_) ? fp8_elements_of(expert) : 0);
+    parameter_update.share(static_cast<double>(all) * size_of(type_of_trained()) - narrowed, expert);
   }
 }
 

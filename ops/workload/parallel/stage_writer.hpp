@@ -89,6 +89,7 @@ class StageWriter {
   [[nodiscard]] bool optimizes() const { return setup_.phases == Phases::Step; }
   void finish_gradients();
   void update();
+  [[nodiscard]] std::int64_t fp8_elements_of(bool expert) const;
   /// F.cross_entropy of a Llama that is not compiled, whose logits go when the head's backward has been.
   [[nodiscard]] bool has_eager_loss() const { return is_llama(scope_) && !compiles_loss(); }
   /// Logits in FP32, or as much of them.
