@@ -25,8 +25,7 @@ struct Resource {
 using IsOfClass = bool (*)(const Fabric&, const Link&);
 
 bool is_switch(const Vertex& vertex) {
-  return vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch ||
-         vertex.kind == VertexKind::CoreSwitch;
+  return vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch;
 }
 
 bool joins_switches(const Fabric& fabric, const Link& link) {

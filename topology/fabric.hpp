@@ -21,7 +21,6 @@ enum class VertexKind : std::uint8_t {
   Nic,
   LeafSwitch,
   SpineSwitch,
-  CoreSwitch,  ///< joins the spines of several pods
   HostMemory,  ///< DRAM of a socket, not drawn by users: see with_peer_access()
 };
 enum class LinkKind : std::uint8_t { NvLink, Pcie, Socket, Network, HostMemory };

@@ -31,7 +31,6 @@ const char* look_of(VertexKind kind) {
       return R"(shape=cds, style=filled, fillcolor="#fdae6b")";
     case VertexKind::LeafSwitch:
     case VertexKind::SpineSwitch:
-    case VertexKind::CoreSwitch:
     case VertexKind::HostMemory:
       break;
   }

@@ -54,7 +54,6 @@ Look look_of(VertexKind kind) {
       return {"#fdd0a2", "#e6550d", 40, 8};
     case VertexKind::LeafSwitch:
     case VertexKind::SpineSwitch:
-    case VertexKind::CoreSwitch:
     case VertexKind::HostMemory:
       break;
   }

@@ -31,7 +31,6 @@ class StageParameters {
 
  private:
   void allocate_frozen();
-  [[nodiscard]] std::int64_t fp8_elements_of(bool expert) const;
   [[nodiscard]] bool uses_torch_optimizer() const;
 
   StageScope stage_;

@@ -128,9 +128,10 @@ TEST_F(PipelineReplay, OnAnotherMachineMessagesAreThatMachines) {
 /// Two nodes with one GPU each: the message crosses the network.
 TEST_F(PipelineReplay, AFasterNetworkCarriesMessagesFaster) {
   write_both(R"("Dst Rank":1)", R"("Src Rank":0)");
-  const std::string two = "cluster: { nodes: [{ node: { from: dgx_a100, vertices: [{ name: gpu, kind: gpu }, "
-                          "{ name: nic, kind: nic }], links: [{ connect: gpu, with: nic, link: pcie4_x16 }] }, "
-                          "count: 2 }] }";
+  const std::string two =
+      "cluster: { nodes: [{ node: { from: dgx_a100, vertices: [{ name: gpu, kind: gpu }, "
+      "{ name: nic, kind: nic }], links: [{ connect: gpu, with: nic, link: pcie4_x16 }] }, "
+      "count: 2 }] }";
   const double usual = span("{ " + two + " }");
   EXPECT_LT(span("{ " + two + ", what_if: { network: 4 } }"), usual);
   EXPECT_GT(span("{ " + two + ", what_if: { network: { faster: 0.25 } } }"), usual);

@@ -15,9 +15,9 @@ namespace {
 using ::testing::HasSubstr;
 
 YamlDocument on(const std::string& cluster) {
-  return YamlDocument::from_text("name: grows\ncluster: " + cluster +
-                                     "\nworkload: { model: gpt2, global_batch: 64, precision: bf16 }\n",
-                                 "grows.yaml");
+  return YamlDocument::from_text(
+      "name: grows\ncluster: " + cluster + "\nworkload: { model: gpt2, global_batch: 64, precision: bf16 }\n",
+      "grows.yaml");
 }
 
 GrownCluster grown(const std::string& cluster, int gpus) {
@@ -57,7 +57,8 @@ TEST(GrownCluster, ANamedClusterAndANodeInPlaceGrow) {
 }
 
 TEST(GrownCluster, AsManyAsThereAreChangeNothing) {
-  EXPECT_EQ(written(grown("drawn_ring", gpus_of_scenario(on("drawn_ring"), ConfigPath::standard()))), "drawn_ring");
+  EXPECT_EQ(written(grown("drawn_ring", gpus_of_scenario(on("drawn_ring"), ConfigPath::standard()))),
+            "drawn_ring");
 }
 
 TEST(GrownCluster, RefusesWhatDoesNotSayOfWhichThereWouldBeMore) {

@@ -90,12 +90,14 @@ SizeQuestion small_question() {
 /// GPU and hour.
 TEST(SizeCluster, GrowsTheClusterByItsOwnNodes) {
   OpenedScenario scenario{"small.yaml", ConfigPath::standard(), test::scenario("price_per_gpu_hour: 2\n")};
-  const SizeAnswer answer = size_cluster(scenario, small_question(), {std::nullopt, 2, 1, true}, Progress{true});
+  const SizeAnswer answer =
+      size_cluster(scenario, small_question(), {std::nullopt, 2, 1, true}, Progress{true});
   ASSERT_EQ(answer.sizes.size(), 2U);
   for (const ClusterSize& size : answer.sizes) {
     ASSERT_TRUE(size.plan && size.plan->evaluation) << size.why_none;
     EXPECT_EQ(size.nodes, size.gpus / 8);
-    EXPECT_EQ(size.evaluator->scenario().cluster->fabric().gpus().size(), static_cast<std::size_t>(size.gpus));
+    EXPECT_EQ(size.evaluator->scenario().cluster->fabric().gpus().size(),
+              static_cast<std::size_t>(size.gpus));
     const double per_second = 16 * 1024 / size.step();
     EXPECT_NEAR(*size.figures.tokens_per_s, per_second, 1e-6 * per_second);
     EXPECT_NEAR(*size.days, 1e9 / per_second / 86400, 1e-9);
