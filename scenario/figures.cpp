@@ -49,9 +49,8 @@ Figures figures_of(const ScenarioSpec& scenario, double step, std::size_t gpus, 
 Figures figures_of(const ResolvedScenario& resolved, const SimulationResult& result) {
   const bool has_workload = resolved.scenario.workload.has_value();
   return figures_of(resolved.scenario, result.mean_step().in_base_units(), resolved.job.ranks.size(),
-                    has_workload
-                        ? time_at_peak(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank)
-                        : Seconds{0});
+                    has_workload ? time_at_peak(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank)
+                                 : Seconds{0});
 }
 
 }  // namespace lockstep

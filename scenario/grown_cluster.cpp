@@ -26,10 +26,10 @@ void check_grows(const ClusterSpec& cluster, const SourceLocation& at) {
     refuse("a machine that is drawn does not grow by itself");
   }
   const NodeGroup& first = cluster.nodes.front();
-  const bool are_alike = cluster.nodes.size() == 1 ||
-                         std::ranges::all_of(cluster.nodes, [&](const NodeGroup& group) {
-                           return !group.node.name.empty() && group.node.name == first.node.name;
-                         });
+  const bool are_alike =
+      cluster.nodes.size() == 1 || std::ranges::all_of(cluster.nodes, [&](const NodeGroup& group) {
+        return !group.node.name.empty() && group.node.name == first.node.name;
+      });
   if (!are_alike) {
     refuse("it has several kinds of nodes, and does not say of which there would be more");
   }
@@ -83,9 +83,8 @@ GrownCluster with_gpus(YamlDocument document, const ConfigPath& configs, int gpu
   const NodeSizes sizes = node_sizes(scenario.cluster->fabric());
   const int of_node = scenario.parallelism.ranks_per_node.value_or(sizes.most);
   if (gpus < 1 || (gpus > of_node && gpus % of_node != 0)) {
-    throw std::invalid_argument{fmt::format(
-        "{} GPUs: expected whole nodes of {}, e.g. {}", gpus, of_node,
-        gpus < 1 ? of_node : (gpus + of_node - 1) / of_node * of_node)};
+    throw std::invalid_argument{fmt::format("{} GPUs: expected whole nodes of {}, e.g. {}", gpus, of_node,
+                                            gpus < 1 ? of_node : (gpus + of_node - 1) / of_node * of_node)};
   }
   const int nodes = (gpus + of_node - 1) / of_node;
   if (nodes != sizes.nodes) {

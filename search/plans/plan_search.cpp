@@ -187,7 +187,8 @@ class PlanSearch {
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
-    if (simulated_fits_ == 0 && !options_.is_only_fastest && why_not_offloaded(evaluator_.problem()).empty()) {
+    if (simulated_fits_ == 0 && !options_.is_only_fastest &&
+        why_not_offloaded(evaluator_.problem()).empty()) {
       try_offload();
     }
   }

@@ -46,8 +46,8 @@ std::string why_none(const PlanSearchResult& result) {
   }
   if (!result.too_big.empty()) {
     const PlanEvaluation& leanest = result.too_big.front().evaluation.value();
-    return fmt::format("no plan fits: the leanest needs {} of a GPU's {}",
-                       to_string(leanest.memory.total()), to_string(Bytes{leanest.capacity}));
+    return fmt::format("no plan fits: the leanest needs {} of a GPU's {}", to_string(leanest.memory.total()),
+                       to_string(Bytes{leanest.capacity}));
   }
   if (!result.failures.empty()) {
     const std::string& message = result.failures.begin()->first;
@@ -129,8 +129,8 @@ SizeAnswer size_cluster(const OpenedScenario& scenario, const SizeQuestion& ques
   SizeAnswer answer;
   for (auto& [size, document] : documents) {
     progress.say(fmt::format("{} GPUs", size.gpus));
-    auto evaluator = std::make_shared<PlanEvaluator>(std::move(document), scenario.configs,
-                                                     std::vector<int>{size.gpus});
+    auto evaluator =
+        std::make_shared<PlanEvaluator>(std::move(document), scenario.configs, std::vector<int>{size.gpus});
     const PlanSpace space = question.space_of(evaluator->problem());
     const PlanSearchResult result = search_plans(*evaluator, space, options, progress);
     answer.interruption = result.interruption;

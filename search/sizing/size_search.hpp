@@ -31,13 +31,13 @@ struct SizeQuestion {
 struct ClusterSize {
   int gpus = 0;
   int nodes = 0;
-  std::optional<int> nics;                          ///< of each node
+  std::optional<int> nics;                           ///< of each node
   std::shared_ptr<const PlanEvaluator> evaluator{};  ///< of the scenario on this cluster
-  std::optional<FoundPlan> plan{};                  ///< none: see why_none
+  std::optional<FoundPlan> plan{};                   ///< none: see why_none
   std::string why_none{};
-  bool is_too_big = false;      ///< no plan fits: known, not for want of time
-  bool is_complete = false;     ///< all plans were looked at
-  std::optional<Band> band{};   ///< of the step time; none: an estimate
+  bool is_too_big = false;     ///< no plan fits: known, not for want of time
+  bool is_complete = false;    ///< all plans were looked at
+  std::optional<Band> band{};  ///< of the step time; none: an estimate
   Figures figures{};
   std::optional<double> days{};  ///< of the training
   std::optional<double> cost{};  ///< of the training, where a price is given
