@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/yaml_text.hpp"
 #include "base/yaml_value.hpp"
 #include "ops/workload/rank_placement.hpp"
 #include "scenario/scenario.hpp"
@@ -42,9 +43,17 @@ YamlNode scalar(const SourceLocation& at, std::string text) {
   return yaml_node(YamlNode::Kind::Scalar, at, std::move(text));
 }
 
-/// `dgx_h100 x 64`, or the node in place where it has no name that holds everywhere.
-YamlNode group_of(const NodeGroup& group, int count, const SourceLocation& at) {
-  if (!group.node.name.empty() && !is_path(group.node.name)) {
+/// Whether the node is what configs/nodes has under its name, and not changed in part (`from:`).
+bool is_as_shipped(const Named<NodeSpec>& node, const ConfigPath& configs) {
+  const auto names = configs.names(NodeSpec::kConfigKind);
+  return std::ranges::count(names, node.name) > 0 &&
+         flow_text(yaml_of(node)) ==
+             flow_text(yaml_of(read_file<NodeSpec>(configs.find(NodeSpec::kConfigKind, node.name), configs)));
+}
+
+/// `dgx_h100 x 64`, or the node in place where its name does not say it all.
+YamlNode group_of(const NodeGroup& group, int count, const SourceLocation& at, const ConfigPath& configs) {
+  if (is_as_shipped(group.node, configs)) {
     return scalar(at, fmt::format("{} x {}", group.node.name, count));
   }
   YamlNode made = yaml_node(YamlNode::Kind::Mapping, at);
@@ -56,7 +65,7 @@ YamlNode group_of(const NodeGroup& group, int count, const SourceLocation& at) {
 /// Gives the document's cluster @p count nodes, in the words that it has itself.
 void set_nodes(YamlDocument& document, const ConfigPath& configs, const NodeGroup& group, int count) {
   const YamlNode written = document.root().find("cluster")->value;
-  YamlNode grown = group_of(group, count, written.at);
+  YamlNode grown = group_of(group, count, written.at, configs);
   const bool is_shorthand = written.kind == YamlNode::Kind::Scalar &&
                             ClusterSpec::long_form(written, configs) && grown.kind == YamlNode::Kind::Scalar;
   if (is_shorthand) {

@@ -56,7 +56,8 @@ std::string line(const std::string& name, const std::string& title) {
 }
 
 /// Sizes of a configuration, as its file has them: `80 GB, 3.35 TB/s, 989 TFLOP/s in BF16`.
-std::string sizes(const std::string& kind, const std::filesystem::path& file, const ConfigPath& configs) {
+std::string sizes(const std::string& kind, const std::string& name, const ConfigPath& configs) {
+  const auto file = configs.find(kind, name);
   try {
     if (kind == GpuSpec::kConfigKind) {
       const auto gpu = read_file<GpuSpec>(file, configs);
@@ -65,7 +66,7 @@ std::string sizes(const std::string& kind, const std::filesystem::path& file, co
                          gpu.peak.bf16 >= gpu.peak.fp16 ? "BF16" : "FP16");
     }
     if (kind == NodeSpec::kConfigKind) {
-      const Fabric fabric = read_cluster(file.string(), configs).fabric();
+      const Fabric fabric = read_cluster(name + " x 1", configs).fabric();
       const auto nics = std::ranges::count(fabric.vertices(), VertexKind::Nic, &Vertex::kind);
       return fmt::format("{} x {}, {} NICs", fabric.gpus().size(),
                          fabric.vertices()[fabric.gpus().front()].model, nics);
@@ -106,7 +107,7 @@ std::vector<Listed> listed(const ConfigPath& configs, const std::string& kind) {
   } else {
     for (const std::string& name : configs.names(kind)) {
       const auto file = configs.find(kind, name);
-      rows.push_back({kind, name, title(file, name), sizes(kind, file, configs)});
+      rows.push_back({kind, name, title(file, name), sizes(kind, name, configs)});
     }
   }
   return rows;

@@ -53,7 +53,11 @@ TEST(GrownCluster, TheNetworkStays) {
 
 TEST(GrownCluster, ANamedClusterAndANodeInPlaceGrow) {
   EXPECT_EQ(gpus_of(grown("two_dgx_a100", 32)), 32U);
-  EXPECT_EQ(gpus_of(grown("{ nodes: [{ node: { from: dgx_a100, gpu: a100_80gb }, count: 1 }] }", 16)), 16U);
+  const GrownCluster made = grown("{ nodes: [{ node: { from: dgx_a100, gpu: a100_80gb }, count: 1 }] }", 16);
+  const auto scenario = read_document<ScenarioSpec>(made.document, ConfigPath::standard());
+  const Fabric& fabric = scenario.cluster->fabric();
+  ASSERT_EQ(fabric.gpus().size(), 16U);
+  EXPECT_EQ(fabric.vertices()[fabric.gpus()[15]].model, "a100_80gb");
 }
 
 TEST(GrownCluster, AsManyAsThereAreChangeNothing) {
