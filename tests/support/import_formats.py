@@ -75,7 +75,7 @@ FILES = {
     ("nemo.yaml",): ["layers: 8 .*model.num_layers", "positions: 2048 ", "bias: false ", "sharding: zero1 ",
                      "precision: bf16 .*trainer.precision", "recompute: selective ", "tied: false "],
     ("options.sh",): ["layers: 8 .*options.sh:3 --num-layers", "tensor: 2 ", "attention: unfused ", "precision: fp32 "],
-    ("experts.toml",): ["from: deepseek_v3 ", "recompute: selective ", "Megatron's selective recomputation",
+    ("experts.toml",): ["model: deepseek_v3 ", "recompute: selective ", "Megatron's selective recomputation",
                         "reshard_after_forward: false ", "reduce_each_micro_batch: false "],
     ("meta-llama/Meta-Llama-3-8B",): ["from: llama3_8b "],
     ("example.sh",): ["precision: fp8 ", "vocabulary: 32000 ", "x 2 ", "the job starts 8 GPUs, and the plan takes 16: 16 are taken",
