@@ -1,7 +1,9 @@
 #include "app/metrics_json.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -22,19 +24,45 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The keys and places that lead to the first inf or NaN of @p value, the last one first; empty: there is
+/// none. Large machines have a hundred thousand links, so that paths are only written where they are needed.
+std::vector<std::string> path_to_infinity(const Json& value) {
+  std::vector<std::string> path;
+  const auto leads_there = [&](const std::string& key, const Json& inner) {
+    if (inner.is_number_float() && !std::isfinite(inner.get<double>())) {
+      path = {key};
+    } else if (inner.is_structured()) {
+      path = path_to_infinity(inner);
+      if (!path.empty()) {
+        path.push_back(key);
+      }
+    }
+    return !path.empty();
+  };
+  if (value.is_object()) {
+    const auto& members = value.get_ref<const Json::object_t&>();
+    (void)std::ranges::any_of(members, [&](const auto& it) { return leads_there(it.first, it.second); });
+  } else if (value.is_array()) {
+    const auto& rows = value.get_ref<const Json::array_t&>();
+    for (std::size_t place = 0; place < rows.size() && path.empty(); ++place) {
+      leads_there("", rows[place]);
+      if (!path.empty()) {
+        path.back() = std::to_string(place);
+      }
+    }
+  }
+  return path;
+}
+
 /// @throws std::invalid_argument for inf and NaN, which JSON cannot say
-void require_finite(const Json& value, const std::string& path) {
-  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+void require_finite(const Json& value) {
+  std::vector<std::string> path = path_to_infinity(value);
+  if (!path.empty()) {
+    std::ranges::reverse(path);
     throw std::invalid_argument{fmt::format(
         "the result '{}' is no finite number: a quantity of the scenario is too small or too large "
         "to work with",
-        path)};
-  }
-  if (!value.is_structured()) {
-    return;
-  }
-  for (const auto& [key, inner] : value.items()) {
-    require_finite(inner, path.empty() ? key : fmt::format("{}.{}", path, key));
+        fmt::join(path, "."))};
   }
 }
 
@@ -221,7 +249,7 @@ std::string metrics_json(const ResolvedScenario& resolved, const SimulationResul
     json["sensitivity"] = gains(sensitivity);
   }
   json["metered_ranks"] = ranks_of(resolved, result);
-  require_finite(json, "");
+  require_finite(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -271,7 +271,7 @@ int compare_picks(const std::string& file, const std::string& folder, std::vecto
   const auto estimated = validate(
       set, folder, [&](std::span<const ScenarioSettings> rows) { return estimates_of(set.name, rows); });
   const auto simulated = validate(set, folder, [&](std::span<const ScenarioSettings> rows) {
-    return predict_rows(set.name, rows, ConfigPath::standard(), jobs);
+    return predict_side_by_side(std::vector{step_rows(set.name, rows, ConfigPath::standard())}, jobs).front();
   });
   if (!simulated.refused.empty() || !estimated.refused.empty()) {
     throw std::invalid_argument{"rows of this set are refused: see lockstep validate"};

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <sstream>
+#include <stdexcept>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
@@ -226,27 +227,20 @@ std::string why_nothing_is_asked(const ValidationSet& set, const std::vector<Mea
                                  rows, set.name, set.shortest);
 }
 
-/// A row whose cells are in order: what was measured, and what is to be predicted.
-struct ReadRow {
-  ValidationPoint point;
-  ScenarioSettings settings;
-  SourceLocation at;
-};
-
-/// Rows whose cells are in order; the others are refused.
-std::vector<ReadRow> readable(std::span<const AskedRow> rows, Validation& validation) {
-  std::vector<ReadRow> read;
+/// Reads each so-manieth row. Those whose cells are not in order are refused.
+void read_rows(std::span<const AskedRow> rows, MeasuredSet& into) {
+  Validation& validation = into.validation;
   for (std::size_t i = 0; i < rows.size(); i += validation.every) {
     const auto& [table, row] = rows[i];
     try {
       ScenarioSettings settings = settings_of(validation.set, table->cells, row, table->settings);
       ValidationPoint point = measured_point(validation.set, *table, row, validation.columns, settings);
-      read.push_back({std::move(point), std::move(settings), table->cells.place(row)});
+      into.rows.push_back(std::move(settings));
+      into.measured.push_back({table->cells.place(row), std::move(point)});
     } catch (const InputError& problem) {
       validation.refused.push_back({problem.problems().front().where, problem.problems().front().message});
     }
   }
-  return read;
 }
 
 void take_prediction(const MeasuredColumns& measured, const PredictedTimes& times, ValidationPoint& point) {
@@ -261,10 +255,10 @@ void take_prediction(const MeasuredColumns& measured, const PredictedTimes& time
 
 }  // namespace
 
-Validation validate(const ValidationSet& set, const std::filesystem::path& data, const PredictRows& predict,
-                    std::size_t every) {
+MeasuredSet measured_set(const ValidationSet& set, const std::filesystem::path& data, std::size_t every) {
   const std::vector<MeasuredTable> tables = tables_of(set, data);
-  Validation validation;
+  MeasuredSet result;
+  Validation& validation = result.validation;
   validation.set = set;
   validation.columns = columns_of(set);
   validation.every = every;
@@ -273,22 +267,35 @@ Validation validate(const ValidationSet& set, const std::filesystem::path& data,
     throw InputError{{(data / set.files().front()).string()},
                      validation.left_out == 0 ? "the table has no rows" : why_nothing_is_asked(set, tables)};
   }
-  std::vector<ReadRow> read = readable(rows, validation);
-  std::vector<ScenarioSettings> settings;
-  std::ranges::transform(read, std::back_inserter(settings), &ReadRow::settings);
-  const std::vector<PredictedTimes> times = predict(settings);
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (!times.at(i).refused.empty()) {
-      validation.refused.push_back({read[i].at, times[i].refused});
+  read_rows(rows, result);
+  return result;
+}
+
+Validation compared(MeasuredSet set, std::span<const PredictedTimes> times) {
+  Validation validation = std::move(set.validation);
+  if (times.size() != set.measured.size()) {
+    throw std::logic_error{"compared: one prediction for each measured row"};
+  }
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    auto& [at, point] = set.measured[i];
+    if (!times[i].refused.empty()) {
+      validation.refused.push_back({at, times[i].refused});
       continue;
     }
-    take_prediction(set.measured, times[i], read[i].point);
-    validation.points.push_back(std::move(read[i].point));
+    take_prediction(validation.set.measured, times[i], point);
+    validation.points.push_back(std::move(point));
   }
   if (validation.points.empty()) {
     throw InputError{validation.refused.front().at, validation.refused.front().why};
   }
   return validation;
+}
+
+Validation validate(const ValidationSet& set, const std::filesystem::path& data, const PredictRows& predict,
+                    std::size_t every) {
+  MeasuredSet measured = measured_set(set, data, every);
+  const std::vector<PredictedTimes> times = predict(measured.rows);
+  return compared(std::move(measured), times);
 }
 
 }  // namespace lockstep

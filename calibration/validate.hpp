@@ -72,11 +72,31 @@ using PredictRows = std::function<std::vector<PredictedTimes>(std::span<const Sc
 [[nodiscard]] ScenarioSettings settings_of(const ValidationSet& set, const CsvTable& table, std::size_t row,
                                            const ScenarioSettings& of_table = {});
 
-/// The rows of the set's tables against their predictions.
+/// A measured row that waits for its prediction.
+struct MeasuredRow {
+  SourceLocation at;  ///< of the table
+  ValidationPoint point;
+};
+
+/// A set whose tables are read and whose predictions are to come.
+struct MeasuredSet {
+  Validation validation;               ///< without points
+  std::vector<ScenarioSettings> rows;  ///< what is to be predicted
+  std::vector<MeasuredRow> measured;   ///< likewise in order
+};
+
+/// The rows of the set's tables. Those whose cells are not in order are refused.
 /// @param data the folder that the set's `table` is relative to
-/// @param every compares each so-manieth row only, beginning with the first
-/// Rows that cannot be compared are refused, and the others compared.
-/// @throws InputError for a table that is not there, and at the first row where all of them are refused
+/// @param every takes each so-manieth row only, beginning with the first
+/// @throws InputError for a table that is not there or asks for nothing
+[[nodiscard]] MeasuredSet measured_set(const ValidationSet& set, const std::filesystem::path& data,
+                                       std::size_t every = 1);
+
+/// The rows against their predictions, @p times in their order.
+/// @throws InputError at the first row where all of them are refused
+[[nodiscard]] Validation compared(MeasuredSet set, std::span<const PredictedTimes> times);
+
+/// measured_set(), predicted and compared().
 [[nodiscard]] Validation validate(const ValidationSet& set, const std::filesystem::path& data,
                                   const PredictRows& predict, std::size_t every = 1);
 

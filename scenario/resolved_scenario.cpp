@@ -361,6 +361,10 @@ CollectiveOptions collective_options(const ResolvedScenario& resolved) {
 }
 
 YamlDocument portable(YamlDocument document, const ConfigPath& configs) {
+  const auto& entries = document.root().entries;
+  if (std::ranges::find(entries, "trace", &YamlEntry::key) == entries.end()) {
+    return document;  // the only key whose files are found beside the document
+  }
   const auto trace = read_document<ScenarioSpec>(document, configs).trace;
   const auto in_full = [&](const std::string& key, const std::string& name) {
     const auto path = std::filesystem::absolute(folder_of(document, key) / name);

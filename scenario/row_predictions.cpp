@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
+#include <iterator>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
 #include "base/error.hpp"
 #include "base/forked_tasks.hpp"
 #include "base/yaml_document.hpp"
+#include "base/yaml_reader.hpp"
 #include "calibration/band.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/prediction.hpp"
@@ -22,16 +24,16 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kRowsOfATask =
-    8;                   // so few that processes end together, so many that forks cost nothing
-constexpr int kBug = 1;  // exit code, as main()
+constexpr std::size_t kStepsOfATask = 2;  // a step takes from a hundredth of a second to ten, a fork less
+constexpr int kBug = 1;                   // exit code, as main()
 
 /// Prints a row on standard output, read back by times_in(): the numbers of PredictedTimes, and the length of
 /// the text that refuses it, with that text behind.
 void print(const PredictedTimes& times) {
   const Band band = times.band.value_or(Band{});
-  fmt::print("{} {} {} {} {} {} {} {}\n", times.step.in_base_units(), times.gpu_busy.in_base_units(),
-             band.faster, band.slower, times.spread, times.kernels, times.refused.size(), times.refused);
+  fmt::print("{} {} {:d} {} {} {} {} {:d} {} {}\n", times.step.in_base_units(),
+             times.gpu_busy.in_base_units(), times.band.has_value(), band.faster, band.slower, times.spread,
+             times.kernels, times.in_range, times.refused.size(), times.refused);
 }
 
 std::vector<PredictedTimes> times_in(const std::string& printed) {
@@ -39,10 +41,13 @@ std::vector<PredictedTimes> times_in(const std::string& printed) {
   std::istringstream in{printed};
   std::size_t refused = 0;
   Band band;
-  for (double step = 0, busy = 0, spread = 0, kernels = 0;
-       in >> step >> busy >> band.faster >> band.slower >> spread >> kernels >> refused;) {
+  bool has_band = false, in_range = true;
+  for (double step = 0, busy = 0, spread = 0, kernels = 0; in >> step >> busy >> has_band >> band.faster >>
+                                                           band.slower >> spread >> kernels >> in_range >>
+                                                           refused;) {
     PredictedTimes& times =
-        all.emplace_back(PredictedTimes{Seconds{step}, Seconds{busy}, band, spread, kernels});
+        all.emplace_back(PredictedTimes{Seconds{step}, Seconds{busy}, {}, spread, kernels, in_range});
+    times.band = has_band ? std::optional{band} : std::nullopt;
     times.refused.resize(refused);
     in.get();
     in.read(times.refused.data(), static_cast<std::streamsize>(refused));
@@ -93,70 +98,127 @@ std::string in_words(const InputError& problem) {
   return text;
 }
 
+YamlDocument document_of(const std::string& name, const ScenarioSettings& settings) {
+  YamlDocument document = YamlDocument::from_text(fmt::format("name: a row of {}\n", name), name);
+  for (const auto& [key, value] : settings) {
+    document.set(key, value);
+  }
+  return document;
+}
+
 /// A child's life. @return the exit code
-int predict_and_print(const std::string& name, std::span<const ScenarioSettings> rows,
-                      const ConfigPath& configs) {
-  for (const ScenarioSettings& row : rows) {
-    try {
-      print(predict_row(name, row, configs, EngineMode::Bare));
-    } catch (const InputError& problem) {
-      print(refused(in_words(problem)));
-    } catch (const StallError& problem) {
-      print(refused(problem.what()));
-    } catch (const OutOfMemoryError& problem) {
-      print(refused(problem.what()));
-    } catch (const std::exception& problem) {
-      fmt::print(stderr, "{}", problem.what());
-      return kBug;
+int predict_and_print(const RowSet& set, std::span<const ScenarioSettings> rows) {
+  try {
+    for (const PredictedTimes& times : set.predict(rows)) {
+      print(times);
+    }
+    return 0;
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "{}", problem.what());
+    return kBug;
+  }
+}
+
+/// Some rows of a set, which one process predicts.
+struct RowTask {
+  std::size_t set = 0;
+  std::span<const ScenarioSettings> rows;
+};
+
+std::vector<RowTask> tasks_of(std::span<const RowSet> sets) {
+  std::vector<RowTask> tasks;
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    const auto& [rows, predict, of_a_task, before] = sets[set];
+    for (std::size_t first = 0; first < rows.size(); first += of_a_task) {
+      tasks.push_back({set, rows.subspan(first, std::min(of_a_task, rows.size() - first))});
     }
   }
-  return 0;
+  return tasks;
+}
+
+/// Reads what a row names, for the processes to come; a row that names nothing is refused there.
+void read_configurations(const std::string& name, const ScenarioSettings& row, const ConfigPath& configs) {
+  try {
+    (void)read_document<ScenarioSpec>(document_of(name, row), configs);
+  } catch (const InputError&) {
+  }
 }
 
 }  // namespace
 
 PredictedTimes predict_row(const std::string& name, const ScenarioSettings& settings,
                            const ConfigPath& configs, EngineMode engine) {
-  YamlDocument document = YamlDocument::from_text(fmt::format("name: a row of {}\n", name), name);
-  for (const auto& [key, value] : settings) {
-    document.set(key, value);
-  }
-  const ResolvedScenario resolved = build(document, configs);
+  const ResolvedScenario resolved = build(document_of(name, settings), configs);
   const SimulationResult result = predict(resolved, nullptr, engine);
   const StepBand band = step_band(resolved, result);
   return {result.mean_step(), Seconds{gpu_busy_per_step(result, resolved.job.steps)}, around(band),
           band.relative, kernels_per_step(resolved.job, result)};
 }
 
-std::vector<PredictedTimes> predict_rows(const std::string& name, std::span<const ScenarioSettings> rows,
-                                         const ConfigPath& configs, std::size_t jobs) {
-  const std::size_t tasks = (rows.size() + kRowsOfATask - 1) / kRowsOfATask;
-  std::map<std::size_t, EndedTask> ended;
-  ForkedTasks children;
-  for (std::size_t started = 0; ended.size() < tasks;) {
-    for (; started < tasks && children.running() < jobs; ++started) {
-      const std::size_t first = started * kRowsOfATask;
-      const auto share = rows.subspan(first, std::min(kRowsOfATask, rows.size() - first));
-      children.start(started, [&] { return predict_and_print(name, share, configs); });
+std::vector<PredictedTimes> predict_steps(const std::string& name, std::span<const ScenarioSettings> rows,
+                                          const ConfigPath& configs) {
+  std::vector<PredictedTimes> all;
+  for (const ScenarioSettings& row : rows) {
+    try {
+      all.push_back(predict_row(name, row, configs, EngineMode::Bare));
+    } catch (const InputError& problem) {
+      all.push_back(refused(in_words(problem)));
+    } catch (const StallError& problem) {
+      all.push_back(refused(problem.what()));
+    } catch (const OutOfMemoryError& problem) {
+      all.push_back(refused(problem.what()));
     }
-    std::vector<EndedTask> now = children.wait(std::chrono::seconds{1});
+  }
+  return all;
+}
+
+RowSet step_rows(const std::string& name, std::span<const ScenarioSettings> rows, const ConfigPath& configs) {
+  const auto predict = [name, configs](std::span<const ScenarioSettings> some) {
+    return predict_steps(name, some, configs);
+  };
+  return {rows, predict, kStepsOfATask, [name, rows, configs] {
+            if (rows.size() > kStepsOfATask) {
+              read_configurations(name, rows.front(), configs);
+            }
+          }};
+}
+
+std::vector<std::vector<PredictedTimes>> predict_side_by_side(std::span<const RowSet> sets, std::size_t jobs,
+                                                              const std::function<void(std::size_t)>& ended) {
+  const std::vector<RowTask> tasks = tasks_of(sets);
+  std::vector<std::vector<PredictedTimes>> times(tasks.size());
+  std::vector<std::size_t> left(sets.size(), 0);
+  for (const RowTask& task : tasks) ++left[task.set];
+  ForkedTasks children;
+  for (std::size_t started = 0, done = 0; done < tasks.size();) {
+    for (; started < tasks.size() && children.running() < jobs; ++started) {
+      const auto& [set, rows] = tasks[started];
+      if (started == 0 || tasks[started - 1].set != set) {
+        sets[set].before();
+      }
+      children.start(started, [&, set = set, rows = rows] { return predict_and_print(sets[set], rows); });
+    }
+    const std::vector<EndedTask> now = children.wait(std::chrono::seconds{1});
     if (children.interruption() != 0) {
       end_by(children.interruption());
     }
-    for (EndedTask& task : now) {
+    for (const EndedTask& task : now) {
       if (task.exit_code != 0) {
         throw std::runtime_error{
             fmt::format("a process that predicts rows ended with code {}: {}", task.exit_code, task.said)};
       }
-      ended.emplace(task.task, std::move(task));
+      times[task.task] = times_in(task.printed);
+      ++done;
+      if (--left[tasks[task.task].set] == 0) {
+        ended(tasks[task.task].set);
+      }
     }
   }
-  std::vector<PredictedTimes> all;
-  for (const auto& [number, task] : ended) {
-    const std::vector<PredictedTimes> times = times_in(task.printed);
-    all.insert(all.end(), times.begin(), times.end());
+  std::vector<std::vector<PredictedTimes>> of_sets(sets.size());
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    std::ranges::move(times[task], std::back_inserter(of_sets[tasks[task].set]));
   }
-  return all;
+  return of_sets;
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 /// Scenarios of a validation set's rows, predicted: one in this process, or all in parallel ones.
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,11 +21,31 @@ namespace lockstep {
 [[nodiscard]] PredictedTimes predict_row(const std::string& name, const ScenarioSettings& settings,
                                          const ConfigPath& configs, EngineMode engine);
 
-/// Predicts @p rows in up to @p jobs forked processes, a few rows each. Rows that make no scenario, or one
-/// that cannot go on or does not fit, are refused. Ends the process where a signal asks for it.
+/// Predicts @p rows one after the other. Those that make no scenario, or one that cannot go on or does not
+/// fit, are refused.
+[[nodiscard]] std::vector<PredictedTimes> predict_steps(const std::string& name,
+                                                        std::span<const ScenarioSettings> rows,
+                                                        const ConfigPath& configs);
+
+/// Rows that are predicted in one way, a few in each process.
+struct RowSet {
+  std::span<const ScenarioSettings> rows;
+  PredictRows predict;
+  std::size_t rows_of_a_task = 1;
+  std::function<void()> before = [] {};  ///< what this process reads before it forks the first of them
+};
+
+/// Steps of scenarios; the configurations of the first row are read before processes are forked, so that each
+/// has them.
+[[nodiscard]] RowSet step_rows(const std::string& name, std::span<const ScenarioSettings> rows,
+                               const ConfigPath& configs);
+
+/// Predicts the rows of all @p sets in up to @p jobs forked processes, whatever set they are of. Ends the
+/// process where a signal asks for it.
+/// @param ended is told the number of each set when all its rows are predicted
 /// @throws std::runtime_error for a bug
-[[nodiscard]] std::vector<PredictedTimes> predict_rows(const std::string& name,
-                                                       std::span<const ScenarioSettings> rows,
-                                                       const ConfigPath& configs, std::size_t jobs);
+[[nodiscard]] std::vector<std::vector<PredictedTimes>> predict_side_by_side(
+    std::span<const RowSet> sets, std::size_t jobs,
+    const std::function<void(std::size_t)>& ended = [](std::size_t) {});
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "topology/degrade.hpp"
 
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "topology/name_pattern.hpp"
@@ -14,9 +15,10 @@ Fabric with_faults(const Fabric& fabric, std::span<const LinkFault> faults) {
   for (const Link& link : links) {
     names.push_back(link.name);
   }
+  const NamedPlaces named{std::move(names)};
   for (const LinkFault& fault : faults) {
     fault.check();
-    for (const std::size_t place : places_of(fault.links, names)) {
+    for (const std::size_t place : named.of(fault.links)) {
       links[place].bandwidth = links[place].bandwidth * fault.bandwidth;
       links[place].latency += fault.extra_latency;
     }

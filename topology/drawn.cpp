@@ -21,10 +21,9 @@ std::vector<std::string> names_of_vertices(const Drawing& drawing) {
   return names;
 }
 
-std::vector<std::size_t> ends(const std::string& key, const std::string& words,
-                              const std::vector<std::string>& names) {
+std::vector<std::size_t> ends(const std::string& key, const std::string& words, const NamedPlaces& names) {
   try {
-    return places_of(words, names);
+    return names.of(words);
   } catch (const std::invalid_argument& problem) {
     throw FieldError{key, problem.what()};
   }
@@ -93,7 +92,7 @@ void draw_vertices(const std::vector<DrawnVertices>& vertices, Drawing& drawing)
 }
 
 void draw_links(const std::vector<DrawnLinks>& links, Drawing& drawing) {
-  const std::vector<std::string> names = names_of_vertices(drawing);
+  const NamedPlaces names{names_of_vertices(drawing)};
   for (std::size_t item = 0; item < links.size(); ++item) {
     const DrawnLinks& drawn = links[item];
     const auto from = ends(fmt::format("links.{}.connect", item), drawn.connect, names);
@@ -110,7 +109,8 @@ void draw_links(const std::vector<DrawnLinks>& links, Drawing& drawing) {
           continue;
         }
         if (from[i] == to[j]) {
-          throw FieldError{fmt::format("links.{}.with", item), "joins '" + names[from[i]] + "' to itself"};
+          throw FieldError{fmt::format("links.{}.with", item),
+                           "joins '" + names.name(from[i]) + "' to itself"};
         }
         const auto a = static_cast<VertexId>(from[i]);
         const auto b = static_cast<VertexId>(to[j]);

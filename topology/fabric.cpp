@@ -17,11 +17,15 @@
 namespace lockstep {
 namespace {
 
-void name_links(std::span<const Vertex> vertices, std::span<Link> links) {
+/// @return whether the names given here are the only ones, and differ: no device has `>` or `#` in its own
+bool name_links(std::span<const Vertex> vertices, std::span<Link> links) {
   std::unordered_map<std::uint64_t, int> seen;  // by both ends
   seen.reserve(links.size());
+  bool differ = std::ranges::none_of(
+      vertices, [](const Vertex& vertex) { return vertex.name.find_first_of(">#") != std::string::npos; });
   for (Link& link : links) {
     const int number = ++seen[(std::uint64_t{link.from} << 32U) + link.to];
+    differ = differ && link.name.empty();
     if (link.name.empty()) {
       link.name = vertices[link.from].name + "->" + vertices[link.to].name;
       if (number > 1) {
@@ -29,6 +33,7 @@ void name_links(std::span<const Vertex> vertices, std::span<Link> links) {
       }
     }
   }
+  return differ;
 }
 
 std::vector<VertexId> gpus_in_rank_order(std::span<const Vertex> vertices) {
@@ -96,8 +101,9 @@ class Fabric::Graph {
   const std::vector<Vertex>& checked() {
     check_vertices(vertices);
     check_links(vertices, links);
-    name_links(vertices, links);
-    check_names(links);
+    if (!name_links(vertices, links)) {
+      check_names(links);
+    }
     check_reachable(vertices, links);
     return vertices;
   }

@@ -45,13 +45,14 @@ Failed named(const Fabric& fabric, std::span<const std::string> words) {
   for (const Link& link : fabric.links()) {
     names.push_back(link.name);
   }
+  const NamedPlaces places{std::move(names)};
   const std::size_t devices = fabric.vertices().size();
   Failed failed{std::vector<bool>(devices, false), std::vector<bool>(fabric.links().size(), false)};
   for (const std::string& word : words) {
     const bool is_link =
         word.find("->") != std::string::npos;  // `*` in `node0.nic*` is no part of a link's name
     bool found = false;
-    for (const std::size_t place : places_of(word, names)) {
+    for (const std::size_t place : places.of(word)) {
       if (is_link != (place >= devices)) {
         continue;
       }
@@ -61,7 +62,7 @@ Failed named(const Fabric& fabric, std::span<const std::string> words) {
         throw std::invalid_argument{
             fmt::format("'{}' names GPU '{}': a job does not go on without its GPUs; links, NICs, switches "
                         "and sockets may fail",
-                        word, names[place])};
+                        word, places.name(place))};
       }
     }
     if (!found) {

@@ -8,6 +8,9 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string>
+#include <tuple>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -75,6 +78,13 @@ class Drafting {
 
  private:
   using Row = std::vector<VertexId>;
+  using Inventory = std::vector<std::size_t>;  ///< a device, how many links leave it, and each, ...
+
+  /// The number that @p thing has, or gets: they count from 0.
+  template <class Thing>
+  static std::size_t number_of(std::map<Thing, std::size_t>& numbers, Thing thing) {
+    return numbers.try_emplace(std::move(thing), numbers.size()).first->second;
+  }
 
   void choose_nodes(int most_nodes) {
     std::set<int> all;
@@ -99,16 +109,20 @@ class Drafting {
   }
 
   /// What is in a node, and how it is joined: nodes that are alike have equal ones.
-  [[nodiscard]] std::vector<std::string> inventory(const std::vector<VertexId>& members) const {
-    std::vector<std::string> things;
+  [[nodiscard]] Inventory inventory(const std::vector<VertexId>& members) {
+    Inventory things;
     for (const VertexId id : members) {
       const Vertex& vertex = fabric_.vertices()[id];
-      things.push_back(fmt::format("{} {} {}", static_cast<int>(vertex.kind), vertex.index, vertex.model));
+      things.push_back(number_of(devices_, {vertex.kind, vertex.index, vertex.model}));
+      things.push_back(leaving_[id].size());
       for (const LinkId link_id : leaving_[id]) {
         const Link& link = fabric_.links()[link_id];
         const Vertex& to = fabric_.vertices()[link.to];
-        things.push_back(fmt::format("{} {} {} {} {}", things.size(), static_cast<int>(link.kind),
-                                     static_cast<int>(to.kind), link.bandwidth, link.latency));
+        const auto [found, is_new] = rates_.try_emplace({link.bandwidth, link.latency}, "");
+        if (is_new) {
+          found->second = fmt::format("{} {}", link.bandwidth, link.latency);
+        }
+        things.push_back(number_of(ends_, {link.kind, to.kind, found->second}));
       }
     }
     return things;
@@ -121,7 +135,7 @@ class Drafting {
       int count = 0;
       int last = 0;  ///< that is drawn
     };
-    std::map<std::vector<std::string>, Kind> kinds;
+    std::map<Inventory, Kind> kinds;
     std::map<int, std::vector<VertexId>> drawn;
     for (const auto& [node, things] : members) {
       Kind& kind = kinds[inventory(things)];
@@ -318,6 +332,10 @@ class Drafting {
   std::map<int, Row> members_;                // by node, -1 first
   std::map<Tier, Row> network_;               // its switches, by tier
   std::vector<int> levels_;                   // of PCIe switches
+  // Numbers that tell devices and ends of links apart; rates are alike that are written alike.
+  std::map<std::tuple<VertexKind, int, std::string>, std::size_t> devices_;
+  std::map<std::tuple<LinkKind, VertexKind, std::string>, std::size_t> ends_;
+  std::map<std::pair<BytesPerSecond, Seconds>, std::string> rates_;
   Layout layout_;
 };
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "base/suggest.hpp"
 
@@ -62,19 +65,36 @@ bool matches(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-std::vector<std::size_t> places_of(const std::string& words, const std::vector<std::string>& names) {
+NamedPlaces::NamedPlaces(std::vector<std::string> names) : names_{std::move(names)}, sorted_(names_.size()) {
+  std::iota(sorted_.begin(), sorted_.end(), std::size_t{0});
+  std::ranges::sort(sorted_, [this](std::size_t a, std::size_t b) {
+    return std::tie(names_[a], a) < std::tie(names_[b], b);
+  });
+}
+
+void NamedPlaces::append(const std::string& word, std::vector<std::size_t>& places) const {
+  if (word.find_first_of("*?") == std::string::npos) {
+    const auto name_of = [this](std::size_t place) -> const std::string& { return names_[place]; };
+    places.insert(places.end(), std::ranges::lower_bound(sorted_, word, {}, name_of),
+                  std::ranges::upper_bound(sorted_, word, {}, name_of));
+    return;
+  }
+  for (std::size_t place = 0; place < names_.size(); ++place) {
+    if (matches(word, names_[place])) {
+      places.push_back(place);
+    }
+  }
+}
+
+std::vector<std::size_t> NamedPlaces::of(const std::string& words) const {
   std::vector<std::size_t> places;
   std::istringstream stream{words};
   for (std::string range; stream >> range;) {
     for (const std::string& word : words_of_range(range)) {
       const std::size_t before = places.size();
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        if (matches(word, names[i])) {
-          places.push_back(i);
-        }
-      }
+      append(word, places);
       if (places.size() == before) {
-        throw std::invalid_argument{"nothing is called '" + word + "'" + did_you_mean(word, names)};
+        throw std::invalid_argument{"nothing is called '" + word + "'" + did_you_mean(word, names_)};
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "topology/alike_gpus.hpp"
 #include "topology/host_memory.hpp"
 #include "topology/kinds.hpp"
 
@@ -88,11 +89,31 @@ bool is_on_network(const Fabric& fabric, VertexId gpu) {
                              [&](LinkId id) { return fabric.links()[id].kind == LinkKind::Network; });
 }
 
-/// Whether a pair of @p gpus, all of one node, has no peer access. @param limited the vertices with their
+/// Enough of @p gpus that each two alike ones and each two of different classes are in it: two a class.
+/// @param limited the vertices with their levels
+std::vector<VertexId> two_of_each(const Fabric& fabric, const std::vector<Vertex>& limited,
+                                  const std::vector<VertexId>& gpus) {
+  constexpr std::size_t kFew = 32;  // whose pairs are quicker looked at than the links of the machine
+  if (gpus.size() <= kFew) {
+    return gpus;
+  }
+  const std::vector<std::uint32_t> classes = classes_of_alike(fabric, limited, gpus);
+  std::vector<int> taken(gpus.size(), 0);
+  std::vector<VertexId> chosen;
+  for (std::size_t place = 0; place < gpus.size(); ++place) {
+    if (++taken[classes[place]] <= 2) {
+      chosen.push_back(gpus[place]);
+    }
+  }
+  return chosen;
+}
+
+/// Whether a pair of @p all, the GPUs of one node, has no peer access. @param limited the vertices with their
 /// levels
 bool needs_host_memory(const Fabric& fabric, const std::vector<Vertex>& limited,
-                       const std::vector<VertexId>& gpus, const Neighbours& neighbours) {
+                       const std::vector<VertexId>& all, const Neighbours& neighbours) {
   bool any = false;
+  const std::vector<VertexId> gpus = two_of_each(fabric, limited, all);
   for (const VertexId from : gpus) {
     if (is_on_network(fabric, from)) {
       continue;

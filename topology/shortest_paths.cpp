@@ -4,7 +4,6 @@
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <boost/graph/filtered_graph.hpp>
-#include <optional>
 #include <utility>
 
 namespace lockstep {
@@ -47,12 +46,24 @@ struct ShortestPaths::Step {
   std::uint32_t count = 0;
 };
 
+/// The one place from which all arcs into a vertex come, and the cheapest of these.
+struct ShortestPaths::WayIn {
+  std::uint32_t from = 0;
+  std::uint32_t count = 0;  ///< of the cheapest; 0: there is no such place
+  PathCost cost = kUnreachable;
+};
+
 class ShortestPaths::Graph {
  public:
   Graph(std::vector<bool> forwards, const std::vector<Arc>& arcs)
       : forwards_{std::move(forwards)},
         forward_{graph_of(arcs, forwards_.size(), false)},
-        reversed_{graph_of(arcs, forwards_.size(), true)} {}
+        reversed_{graph_of(arcs, forwards_.size(), true)} {
+    ways_in_.reserve(forwards_.size());
+    for (std::uint32_t vertex = 0; vertex < forwards_.size(); ++vertex) {
+      ways_in_.push_back(find_only_way_in(vertex));
+    }
+  }
 
   [[nodiscard]] std::size_t size() const { return forwards_.size(); }
 
@@ -75,31 +86,18 @@ class ShortestPaths::Graph {
     return table;
   }
 
-  /// Where all arcs into @p vertex begin, if that is one place which passes messages on.
-  [[nodiscard]] std::optional<std::uint32_t> only_way_in(std::uint32_t vertex) const {
-    const auto [first, last] = out_edges(std::size_t{vertex}, reversed_);
-    if (first == last) {
-      return std::nullopt;
-    }
-    const std::uint32_t from = reversed_[*first].from;
-    const bool is_only =
-        std::all_of(first, last, [&](const auto& edge) { return reversed_[edge].from == from; });
-    return is_only && forwards_[from] ? std::optional{from} : std::nullopt;
+  /// Null: messages come into @p vertex from several places, or from one that passes nothing on.
+  [[nodiscard]] const WayIn* only_way_in(std::uint32_t vertex) const {
+    return ways_in_[vertex].count == 0 ? nullptr : &ways_in_[vertex];
   }
 
-  /// The cheapest arcs into @p vertex, all from one place.
-  [[nodiscard]] std::vector<const Arc*> last_arcs(std::uint32_t vertex) const {
-    std::vector<const Arc*> arcs;
-    for (auto [edge, end] = out_edges(std::size_t{vertex}, reversed_); edge != end; ++edge) {
-      const Arc& arc = reversed_[*edge];
-      if (!arcs.empty() && arc.cost < arcs.front()->cost) {
-        arcs.clear();
-      }
-      if (arcs.empty() || arc.cost == arcs.front()->cost) {
-        arcs.push_back(&arc);
+  /// The last arc of a message into @p vertex, of the cheapest ones of its only way in.
+  [[nodiscard]] const Arc& last_arc(std::uint32_t vertex, const WayIn& way, std::uint32_t choice) const {
+    for (auto edge = out_edges(std::size_t{vertex}, reversed_).first;; ++edge) {  // ends at the choice-th
+      if (reversed_[*edge].cost == way.cost && choice-- == 0) {
+        return reversed_[*edge];
       }
     }
-    return arcs;
   }
 
   /// The arc that the message takes from @p vertex on.
@@ -119,6 +117,20 @@ class ShortestPaths::Graph {
   }
 
  private:
+  [[nodiscard]] WayIn find_only_way_in(std::uint32_t vertex) const {
+    WayIn way;
+    for (auto [edge, end] = out_edges(std::size_t{vertex}, reversed_); edge != end; ++edge) {
+      const Arc& arc = reversed_[*edge];
+      if (way.count > 0 && arc.from != way.from) {
+        return {};
+      }
+      way.from = arc.from;
+      way.count = arc.cost < way.cost ? 1 : way.count + (arc.cost == way.cost ? 1 : 0);
+      way.cost = std::min(way.cost, arc.cost);
+    }
+    return way.count > 0 && forwards_[way.from] ? way : WayIn{};
+  }
+
   [[nodiscard]] bool continues(const Arc& arc, std::uint32_t destination, PathCost rest,
                                PathCost whole) const {
     return (arc.to == destination || forwards_[arc.to]) && rest != kUnreachable && rest + arc.cost == whole;
@@ -140,6 +152,7 @@ class ShortestPaths::Graph {
   std::vector<bool> forwards_;
   ArcGraph forward_;
   ArcGraph reversed_;
+  std::vector<WayIn> ways_in_;  // by vertex
 };
 
 ShortestPaths::ShortestPaths(std::vector<bool> forwards, const std::vector<Arc>& arcs)
@@ -162,21 +175,20 @@ const ShortestPaths::Table& ShortestPaths::table_to(std::uint32_t destination) c
 }
 
 PathCost ShortestPaths::cost(std::uint32_t from, std::uint32_t to) const {
-  const auto before = from == to ? std::nullopt : graph_->only_way_in(to);
-  if (!before) {
+  const WayIn* const way = from == to ? nullptr : graph_->only_way_in(to);
+  if (way == nullptr) {
     return table_to(to)[from].cost;
   }
-  const PathCost rest = from == *before ? 0 : table_to(*before)[from].cost;
-  return rest == kUnreachable ? kUnreachable : rest + graph_->last_arcs(to).front()->cost;
+  const PathCost rest = from == way->from ? 0 : table_to(way->from)[from].cost;
+  return rest == kUnreachable ? kUnreachable : rest + way->cost;
 }
 
 void ShortestPaths::append_path(std::uint32_t from, std::uint32_t to, const EcmpHash& hash,
                                 std::uint32_t hops, std::vector<std::uint32_t>& links) const {
-  const auto before = from == to ? std::nullopt : graph_->only_way_in(to);
-  hops = append_by_table(from, before.value_or(to), hash, hops, links);
-  if (before) {
-    const auto arcs = graph_->last_arcs(to);
-    links.push_back(arcs[hash.pick(static_cast<std::uint32_t>(arcs.size()), hops)]->link);
+  const WayIn* const way = from == to ? nullptr : graph_->only_way_in(to);
+  hops = append_by_table(from, way == nullptr ? to : way->from, hash, hops, links);
+  if (way != nullptr) {
+    links.push_back(graph_->last_arc(to, *way, hash.pick(way->count, hops)).link);
   }
 }
 

@@ -43,6 +43,7 @@ class ShortestPaths {
  private:
   class Graph;
   struct Step;
+  struct WayIn;
   using Table = std::vector<Step>;
 
   [[nodiscard]] const Table& table_to(std::uint32_t destination) const;

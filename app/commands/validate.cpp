@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "app/report/page.hpp"
 #include "app/validation_json.hpp"
@@ -75,17 +76,19 @@ std::vector<ScenarioSettings> on_default_host(std::vector<ScenarioSettings> rows
   return rows;
 }
 
-std::vector<PredictedTimes> predict_all(const ValidationSet& set, std::span<const ScenarioSettings> rows,
-                                        const ConfigPath& configs, std::size_t jobs) {
+/// The way to predict @p rows of a set.
+RowSet predicted_as(const ValidationSet& set, std::span<const ScenarioSettings> rows,
+                    const ConfigPath& configs) {
+  constexpr std::size_t kRowsOfATask = 256;  // a row takes far less than its machine does
   switch (set.predicts) {
     case PredictedThing::Step:
-      return predict_rows(set.name, rows, configs, jobs);
+      return step_rows(set.name, rows, configs);
     case PredictedThing::Kernel:
-      return predict_kernels(rows, configs);
+      return {rows, [&configs](auto some) { return predict_kernels(some, configs); }, kRowsOfATask};
     case PredictedThing::Collective:
-      return predict_collectives(rows, configs);
+      return {rows, [&configs](auto some) { return predict_collectives(some, configs); }, kRowsOfATask};
   }
-  throw std::logic_error{"predict_all: unknown PredictedThing"};
+  throw std::logic_error{"predicted_as: unknown PredictedThing"};
 }
 
 /// Files that rows name (gpu: ../my_gpu.yaml) are looked up from the set's folder, as its tables are.
@@ -194,15 +197,8 @@ void draw(const std::vector<Validation>& validations, const std::filesystem::pat
 
 int validate_command(const ValidateOptions& options) {
   const auto configs = ConfigPath::standard();
-  std::vector<Validation> validations;
-  const std::vector<std::string> sets = sets_of(options, configs);
-  for (const std::string& set : sets) {
-    if (sets.size() > 1) {
-      fmt::print(stderr, "{} of {}: {}\n", validations.size() + 1, sets.size(), set);
-    }
-    validations.push_back(
-        validate_set(set, configs, {options.data, options.every, options.jobs, options.default_host}));
-  }
+  const std::vector<Validation> validations = validate_sets(
+      sets_of(options, configs), configs, {options.data, options.every, options.jobs, options.default_host});
   if (!options.plot.empty()) {
     draw(validations, options.plot);
   }
@@ -224,7 +220,10 @@ std::filesystem::path usual_data_folder(const std::filesystem::path& set_file) {
   return (tree / ".." / "shared" / "data").lexically_normal();
 }
 
-Validation validate_set(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
+namespace {
+
+/// The rows of a set as its tables and @p run have them.
+MeasuredSet rows_of(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
   if (name.ends_with(".csv") || name.ends_with(".csv.gz")) {
     throw InputError{{name},
                      "is a table: name the set that says what its columns are, a YAML file like "
@@ -247,15 +246,42 @@ Validation validate_set(const std::string& name, const ConfigPath& configs, cons
                     "--data FOLDER",
                     set.name)};
   }
-  const auto predict = [&](std::span<const ScenarioSettings> rows) {
-    std::vector<ScenarioSettings> asked = with_files_beside({rows.begin(), rows.end()}, file);
-    if (run.default_host) asked = on_default_host(std::move(asked));
-    return predict_all(set, asked, configs, run.jobs);
+  MeasuredSet measured = measured_set(set, folder, run.every);
+  measured.rows = with_files_beside(std::move(measured.rows), file);
+  if (run.default_host) measured.rows = on_default_host(std::move(measured.rows));
+  return measured;
+}
+
+}  // namespace
+
+std::vector<Validation> validate_sets(const std::vector<std::string>& names, const ConfigPath& configs,
+                                      const ValidationRun& run) {
+  std::vector<MeasuredSet> measured;
+  std::vector<RowSet> rows;
+  for (const std::string& name : names) {
+    measured.push_back(rows_of(name, configs, run));
+  }
+  for (const MeasuredSet& set : measured) {
+    rows.push_back(predicted_as(set.validation.set, set.rows, configs));
+  }
+  std::size_t done = 0;
+  const auto tell = [&](std::size_t set) {
+    if (names.size() > 1) {
+      fmt::print(stderr, "{} of {}: {}\n", ++done, names.size(), names[set]);
+    }
   };
-  Validation validation = validate(set, folder, predict, run.every);
-  if (const std::string doubts = doubts_about_unit(validation); !doubts.empty())
-    log_of(LogComponent::App).warn("{}", doubts);
-  return validation;
+  const std::vector<std::vector<PredictedTimes>> times = predict_side_by_side(rows, run.jobs, tell);
+  std::vector<Validation> validations;
+  for (std::size_t set = 0; set < names.size(); ++set) {
+    validations.push_back(compared(std::move(measured[set]), times[set]));
+    if (const std::string doubts = doubts_about_unit(validations.back()); !doubts.empty())
+      log_of(LogComponent::App).warn("{}", doubts);
+  }
+  return validations;
+}
+
+Validation validate_set(const std::string& name, const ConfigPath& configs, const ValidationRun& run) {
+  return std::move(validate_sets({name}, configs, run).front());
 }
 
 void add_validate_command(CLI::App& app, std::function<int()>& action) {
@@ -289,7 +315,9 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--every", options->every, "compare a sample: each so-manieth row")
       ->check(CLI::Range(1, kMost))
       ->capture_default_str();
-  command->add_option("--jobs", options->jobs, "processes that predict (default: one for each processor)")
+  command
+      ->add_option("--jobs", options->jobs,
+                   "processes that predict rows, of all sets (default: one for each processor)")
       ->check(CLI::Range(1, kMost));
   command->callback([options, &action] { action = [options] { return validate_command(*options); }; });
 }

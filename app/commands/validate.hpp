@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/config_path.hpp"
 #include "calibration/validate.hpp"
@@ -30,6 +31,11 @@ struct ValidationRun {
 /// @throws InputError, also where the measurements are absent; StallError
 [[nodiscard]] Validation validate_set(const std::string& name, const ConfigPath& configs,
                                       const ValidationRun& run);
+
+/// Several of them: rows of all are predicted side by side. stderr tells which sets are done.
+/// @throws InputError as validate_set(), before anything is predicted where measurements are absent
+[[nodiscard]] std::vector<Validation> validate_sets(const std::vector<std::string>& names,
+                                                    const ConfigPath& configs, const ValidationRun& run);
 
 /// Registers `lockstep validate`; when it was called, @p action runs it.
 void add_validate_command(CLI::App& app, std::function<int()>& action);

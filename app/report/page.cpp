@@ -44,18 +44,27 @@ std::string document_json(const Page& page) {
 std::string embedded_json(const std::string& json) {
   std::string safe;
   safe.reserve(json.size());
+  std::size_t copied = 0;
+  const auto replace = [&](std::size_t at, std::size_t length, std::string_view text) {
+    safe.append(json, copied, at - copied).append(text);
+    copied = at + length;
+  };
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (c == '<' || c == '>' || c == '&') {
-      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else if (json.compare(i, 3, "\xe2\x80\xa8") == 0 || json.compare(i, 3, "\xe2\x80\xa9") == 0) {
-      safe += json[i + 2] == '\xa8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      safe += c;
+    if (json[i] == '<') {
+      replace(i, 1, "\\u003c");
+    } else if (json[i] == '>') {
+      replace(i, 1, "\\u003e");
+    } else if (json[i] == '&') {
+      replace(i, 1, "\\u0026");
+    } else if (json[i] != '\xe2') {
+      continue;
+    } else if (json.compare(i, 3, "\xe2\x80\xa8") == 0) {
+      replace(i, 3, "\\u2028");
+    } else if (json.compare(i, 3, "\xe2\x80\xa9") == 0) {
+      replace(i, 3, "\\u2029");
     }
   }
-  return safe;
+  return safe.append(json, copied);
 }
 
 std::string page_html(const Page& page) {

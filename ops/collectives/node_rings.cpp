@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -29,21 +33,84 @@ LinkCounts count_links(const GroupSite& site, const Order& node) {
   return counts;
 }
 
-/// Goes from the first member always to the nearest one left: by NVLink, then the shortest way, then place.
-Order nearest_neighbour_order(const GroupSite& site, const Order& node) {
-  Order order{node.front()};
-  Order left{node.begin() + 1, node.end()};
-  while (!left.empty()) {
-    const auto distance = [&](int to) {
-      return std::tuple{-site.direct(order.back(), to).in_base_units(), site.distance(order.back(), to)};
-    };
-    const auto nearest =
-        std::min_element(left.begin(), left.end(), [&](int a, int b) { return distance(a) < distance(b); });
-    order.push_back(*nearest);
-    left.erase(nearest);
+/// Goes from the first member of a node always to the nearest one left: by NVLink, then the shortest way,
+/// then place. Members that are alike are equally far: only the first one left of each class is looked at.
+class NearestNeighbours {
+ public:
+  NearestNeighbours(const GroupSite& site, const Order& node) : site_{site}, node_{node} {
+    constexpr std::size_t kFew = 32;  // that are quicker compared than told apart
+    classes_.resize(node.size());
+    std::iota(classes_.begin(), classes_.end(), 0U);
+    if (node.size() > kFew) {
+      classes_ = site.classes(node);
+    }
+    left_.resize(*std::ranges::max_element(classes_) + 1U);
+    for (std::size_t place = node.size(); place-- > 0;) {
+      left_[classes_[place]].push_back(place);
+    }
   }
-  return order;
-}
+
+  Order order() && {
+    Order order;
+    for (std::size_t here = 0; order.size() < node_.size(); here = nearest_to(here)) {
+      left_[classes_[here]].pop_back();
+      order.push_back(node_[here]);
+      if (order.size() == node_.size()) {
+        break;
+      }
+    }
+    return order;
+  }
+
+ private:
+  /// Negative bandwidth of direct links, then GroupSite::distance().
+  using Distance = std::tuple<double, std::tuple<bool, Seconds, std::size_t>>;
+
+  /// The place of the nearest member that is left, for there is one.
+  std::size_t nearest_to(std::size_t here) {
+    const std::vector<Distance>& distances = distances_from(here);
+    std::optional<std::size_t> nearest;
+    for (std::size_t kind = 0; kind < left_.size(); ++kind) {
+      if (left_[kind].empty()) {
+        continue;
+      }
+      const auto is_nearer = [&](std::size_t than) {
+        return std::tuple{distances[kind], left_[kind].back()} < std::tuple{distances[classes_[than]], than};
+      };
+      if (!nearest || is_nearer(*nearest)) {
+        nearest = left_[kind].back();
+      }
+    }
+    return nearest.value();
+  }
+
+  /// The distances from a member to each class of which some are left.
+  const std::vector<Distance>& distances_from(std::size_t here) {
+    auto [entry, is_new] = distances_.try_emplace(classes_[here]);
+    if (is_new) {
+      entry->second.resize(left_.size());
+      for (std::size_t kind = 0; kind < left_.size(); ++kind) {
+        if (!left_[kind].empty()) {
+          const int from = node_[here], to = node_[left_[kind].back()];
+          entry->second[kind] = {-site_.direct(from, to).in_base_units(), site_.distance(from, to)};
+        }
+      }
+    }
+    if (left_[classes_[here]].empty()) {  // nobody of the class asks again
+      last_ = std::move(entry->second);
+      distances_.erase(entry);
+      return last_;
+    }
+    return entry->second;
+  }
+
+  const GroupSite& site_;
+  const Order& node_;
+  std::vector<std::uint32_t> classes_;          // by place in the node
+  std::vector<std::vector<std::size_t>> left_;  // places by class, the first one last
+  std::unordered_map<std::uint32_t, std::vector<Distance>> distances_;
+  std::vector<Distance> last_;
+};
 
 /// Rings over the links, halved when pairs are all alike and whole ones would leave some idle (NCCL's search
 /// likewise ends with twice the channels at half the speed): four GPUs in a clique have three links each, of
@@ -72,13 +139,16 @@ std::vector<Order> rings_of_node(const GroupSite& site, const Order& node,
   if (node.size() == 1 || site.all_switched(node)) {
     return {node};
   }
+  if (!site.has_direct(node)) {
+    return {NearestNeighbours{site, node}.order()};
+  }
   const LinkCounts counts = count_links(site, node);
   auto [entry, is_new] = known.try_emplace(counts);
   if (is_new) {
     entry->second = rings_over(counts);
   }
   if (entry->second.empty()) {
-    return {nearest_neighbour_order(site, node)};
+    return {NearestNeighbours{site, node}.order()};
   }
   std::vector<Order> rings = entry->second;
   for (Order& ring : rings) {

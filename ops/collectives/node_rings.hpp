@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -12,6 +14,7 @@
 #include "ops/collectives/comm_route.hpp"
 #include "ops/collectives/nvlinks.hpp"
 #include "ops/collectives/ring_search.hpp"
+#include "topology/alike_gpus.hpp"
 #include "topology/fabric.hpp"
 
 namespace lockstep {
@@ -38,6 +41,21 @@ class GroupSite {
   }
   [[nodiscard]] bool all_switched(const std::vector<Order>& nodes) const {
     return std::ranges::all_of(nodes, [this](const Order& node) { return all_switched(node); });
+  }
+
+  /// Some member of @p node has a direct NVLink to another of the group.
+  [[nodiscard]] bool has_direct(const Order& node) const {
+    return std::ranges::any_of(node, [this](int member) {
+      const auto found = direct_.lower_bound({member, 0});
+      return found != direct_.end() && found->first.first == member;
+    });
+  }
+
+  /// The class of each member of @p node; those of one class are equally far from any other (alike_gpus.hpp).
+  [[nodiscard]] std::vector<std::uint32_t> classes(const Order& node) const {
+    std::vector<VertexId> gpus;
+    std::ranges::transform(node, std::back_inserter(gpus), [this](int member) { return vertex(member); });
+    return classes_of_alike(fabric_, fabric_.vertices(), gpus);
   }
 
   /// Bandwidth of direct NVLinks from a to b.

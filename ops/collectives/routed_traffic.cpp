@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 #include "ops/collectives/comm_route.hpp"
 
@@ -70,11 +70,70 @@ double busiest(const std::vector<CommEdge>& edges, int members) {
   return std::max(*std::max_element(out.begin(), out.end()), *std::max_element(in.begin(), in.end()));
 }
 
+/// Shares summed by link, each link's in the order in which they come. They are kept one by one until a table
+/// of all links is worth its memory.
+class LinkSums {
+ public:
+  explicit LinkSums(std::size_t links) : links_{links} {}
+
+  void add(LinkId link, double share) {
+    if (!sums_.empty()) {
+      add_to_table(link, share);
+      return;
+    }
+    shares_.push_back({link, share});
+    constexpr std::size_t kLinksAShare = 8;
+    if (shares_.size() * kLinksAShare > links_) {
+      tabulate();
+    }
+  }
+
+  /// By link.
+  [[nodiscard]] std::vector<LinkLoad> loads() && {
+    std::vector<LinkLoad> loads;
+    if (sums_.empty()) {
+      std::ranges::stable_sort(shares_, {}, &LinkLoad::link);
+      for (const LinkLoad& share : shares_) {
+        if (loads.empty() || loads.back().link != share.link) {
+          loads.push_back({share.link, 0.0});
+        }
+        loads.back().share += share.share;
+      }
+      return loads;
+    }
+    for (LinkId link = 0; link < sums_.size(); ++link) {
+      if (is_loaded_[link]) {
+        loads.push_back({link, sums_[link]});
+      }
+    }
+    return loads;
+  }
+
+ private:
+  void add_to_table(LinkId link, double share) {
+    sums_[link] += share;
+    is_loaded_[link] = true;
+  }
+
+  void tabulate() {
+    sums_.assign(links_, 0.0);
+    is_loaded_.assign(links_, false);
+    for (const LinkLoad& share : shares_) {
+      add_to_table(share.link, share.share);
+    }
+    shares_ = {};
+  }
+
+  std::size_t links_;
+  std::vector<LinkLoad> shares_;
+  std::vector<double> sums_;  // by link; empty: not yet
+  std::vector<bool> is_loaded_;
+};
+
 /// Links side by side carry what their bandwidth allows.
-void add_load(std::unordered_map<LinkId, double>& load, const Fabric& fabric, std::span<const LinkId> bundle,
-              double share) {
+void add_load(LinkSums& load, const Fabric& fabric, std::span<const LinkId> bundle, double share) {
   if (bundle.size() == 1) {
-    load[bundle.front()] += share;
+    load.add(bundle.front(), share);
     return;
   }
   BytesPerSecond whole;
@@ -82,7 +141,7 @@ void add_load(std::unordered_map<LinkId, double>& load, const Fabric& fabric, st
     whole += fabric.links()[link].bandwidth;
   }
   for (const LinkId link : bundle) {
-    load[link] += share * (fabric.links()[link].bandwidth / whole);
+    load.add(link, share * (fabric.links()[link].bandwidth / whole));
   }
 }
 
@@ -96,14 +155,20 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
   merge_channels(traffic, result.edges);
   result.busiest_member = busiest(result.edges, layout.members());
 
-  std::unordered_map<LinkId, double> load;
+  LinkSums load{fabric.links().size()};
+  const ChannelEdge* before = nullptr;
+  bool is_read = false;
   for (const ChannelEdge& edge : traffic) {
     const auto src = static_cast<std::size_t>(edge.src);
     const auto dst = static_cast<std::size_t>(edge.dst);
     const Route route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
     Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
     hop.kind = std::max(hop.kind, class_of(fabric, route));
-    if (is_read_from_host_memory(fabric, nvlinks, members[src], members[dst])) {
+    if (before == nullptr || before->src != edge.src || before->dst != edge.dst) {
+      is_read = is_read_from_host_memory(fabric, nvlinks, members[src], members[dst]);
+    }
+    before = &edge;
+    if (is_read) {
       hop.kind = std::max(hop.kind, HopClass::HostMemory);
       const VertexId socket = fabric.host_memory_of(members[dst]);
       for (const LinkId& link : fabric.route(members[dst], socket, edge.channel).links) {
@@ -115,10 +180,7 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
       add_load(load, fabric, nvlinks.bundle_of(link), edge.share);
     }
   }
-  for (const auto& [link, share] : load) {
-    result.loads.push_back({link, share});
-  }
-  std::ranges::sort(result.loads, {}, &LinkLoad::link);
+  result.loads = std::move(load).loads();
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "traces/kineto/foreign_trace.hpp"
+#include "traces/replay/one_job.hpp"
 #include "traces/replay/replay_groups.hpp"
 
 namespace lockstep::replay {
@@ -39,18 +40,6 @@ constexpr Oddity kMissing{"ranks of the job whose traces are missing",
                           "collectives meet among those that are there, which are counted from 0",
                           Severity::Warning};
 
-/// @throws InputError when they are of different jobs
-void expect_one_job(const std::vector<RecordedTrace>& traces) {
-  for (const RecordedTrace& trace : traces) {
-    const RecordedTrace& first = traces.front();
-    if (trace.world_size != first.world_size && trace.world_size > 0 && first.world_size > 0) {
-      throw InputError{{trace.file},
-                       fmt::format("of a job of {} ranks, {} of one of {}: give the traces of one job",
-                                   trace.world_size, first.file, first.world_size)};
-    }
-  }
-}
-
 /// Reports ranks of several traces' job that are not there. A single trace stands for its job, and says so.
 void tell_missing(std::vector<RecordedTrace>& traces) {
   const std::int64_t world = traces.front().world_size;
@@ -76,7 +65,9 @@ class Assembly {
       throw std::invalid_argument{
           fmt::format("{} ranks cannot be made of {} traces: a multiple is needed", ranks_, traces.size())};
     }
-    expect_one_job(traces);
+    if (auto problems = different_jobs(traces); !problems.empty()) {
+      throw InputError{std::move(problems)};
+    }
     if (ranks == 0) {
       tell_missing(traces);
     }

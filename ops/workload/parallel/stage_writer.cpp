@@ -54,7 +54,7 @@ void StageWriter::write() {
   const std::vector<StageAction> actions =
       stage_actions(scope_.plan.spec.schedule, scope_.plan.spec.pipeline, stage_.number,
                     scope_.plan.micro_batches, scope_.plan.spec.chunks);
-  const std::vector<StageMessages::Neighbours> around = messages_.neighbours(actions);
+  const std::vector<NeighbourMessages::Neighbours> around = messages_.neighbours(actions);
   for (std::size_t i = 0; i < actions.size(); ++i) {
     act(actions[i], around[i]);
   }
@@ -78,14 +78,14 @@ bool StageWriter::is_like_others(const StageAction& action) const {
 }
 
 /// Writes an action, and the exchange behind it.
-void StageWriter::act(const StageAction& action, const StageMessages::Neighbours& around) {
+void StageWriter::act(const StageAction& action, const NeighbourMessages::Neighbours& around) {
   messages_.begin(around);
   if (!is_like_others(action)) {
     write(action);
     messages_.exchange();
     return;
   }
-  StageMessages::Neighbours alike = around;
+  NeighbourMessages::Neighbours alike = around;
   for (std::optional<StageAction>* next : {&alike.behind.forward, &alike.behind.backward}) {
     if (*next) {
       (*next)->micro_batch = 0;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "ops/workload/parallel/layer_scope.hpp"
+#include "ops/workload/parallel/neighbour_messages.hpp"
 #include "ops/workload/parallel/parameter_gather.hpp"
 #include "ops/workload/parallel/stage_ends.hpp"
-#include "ops/workload/parallel/stage_messages.hpp"
 #include "ops/workload/parallel/stage_parameters.hpp"
 
 namespace lockstep {
@@ -39,12 +39,12 @@ class StageWriter {
   struct CachedAction {
     StageAction::Kind kind;
     int chunk;
-    StageMessages::Neighbours around;  ///< of actions, their chunks alone
-    StageMessages::Pending before, after;
+    NeighbourMessages::Neighbours around;  ///< of actions, their chunks alone
+    NeighbourMessages::Pending before, after;
     std::array<std::size_t, 2> instructions, memory;  ///< from, to
   };
 
-  void act(const StageAction& action, const StageMessages::Neighbours& around);
+  void act(const StageAction& action, const NeighbourMessages::Neighbours& around);
   [[nodiscard]] bool is_like_others(const StageAction& action) const;
   void write(const StageAction& action);
   void forward(const StageAction& action);
@@ -68,7 +68,7 @@ class StageWriter {
   StageParameters parameters_;
   ParameterGather gather_;
   StageEnds ends_;
-  StageMessages messages_;
+  NeighbourMessages messages_;
   std::vector<CachedAction> cached_actions_;
 };
 

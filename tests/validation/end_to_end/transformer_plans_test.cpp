@@ -46,7 +46,7 @@ TEST_F(TransformerPlans, PicksAmongThemAreBetterThanChance) {
       read_file<ValidationSet>(configs.find(ValidationSet::kConfigKind, "gpt_single_node_a100"), configs);
   set.where = {{"hidden size", {"2048"}}, {"# layers", {"24"}}};
   const Validation validation = validate(set, kData, [&](std::span<const ScenarioSettings> rows) {
-    return predict_rows(set.name, rows, configs, 2);
+    return predict_side_by_side(std::vector{step_rows(set.name, rows, configs)}, 2).front();
   });
   fmt::print("{}", plan_picks_text(validation));
   const auto picks = plan_picks(validation);

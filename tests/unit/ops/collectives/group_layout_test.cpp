@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "ops/collectives/channels.hpp"
 #include "ops/collectives/comm_route.hpp"
@@ -149,6 +151,38 @@ TEST(LayOut, KeepsTheMembersOfANodeTogetherWhateverTheGroupsOrder) {
     EXPECT_EQ(layout.node_of[static_cast<std::size_t>(ring[0])],
               layout.node_of[static_cast<std::size_t>(ring[1])]);
   }
+}
+
+/// 48 GPUs dealt to three leaves below a spine, some by longer cables: alike ones are told apart once, and
+/// the ring is the one of comparing every member with every other.
+TEST(LayOut, LargeFlatMachinesGoFromNearestToNearest) {
+  testing::Sketch sketch;
+  const VertexId spine = sketch.add(VertexKind::SpineSwitch, -1, 0, "spine");
+  std::vector<VertexId> leaves, gpus;
+  for (int leaf = 0; leaf < 3; ++leaf) {
+    leaves.push_back(sketch.add(VertexKind::LeafSwitch, -1, leaf, fmt::format("leaf{}", leaf)));
+    sketch.connect(leaves.back(), spine, LinkKind::Network, BytesPerSecond{100e9},
+                   Seconds{1e-6 * (leaf + 1)});
+  }
+  for (int gpu = 0; gpu < 48; ++gpu) {
+    gpus.push_back(sketch.add(VertexKind::Gpu, -1, gpu, fmt::format("gpu{}", gpu)));
+    sketch.connect(gpus.back(), leaves[static_cast<std::size_t>(gpu * 7 % 3)], LinkKind::Network,
+                   BytesPerSecond{50e9}, Seconds{gpu % 5 == 0 ? 2e-6 : 1e-6});
+  }
+  const Fabric fabric = sketch.fabric();
+  std::vector<int> expected{0}, left(47);
+  std::iota(left.begin(), left.end(), 1);
+  while (!left.empty()) {
+    const auto distance = [&](int to) {
+      const Route way =
+          fabric.route(gpus[static_cast<std::size_t>(expected.back())], gpus[static_cast<std::size_t>(to)]);
+      return std::tuple{way.latency, way.links.size()};
+    };
+    const auto nearest = std::ranges::min_element(left, {}, distance);
+    expected.push_back(*nearest);
+    left.erase(nearest);
+  }
+  EXPECT_THAT(lay_out(fabric, NvLinks{fabric}, gpus).rings, ElementsAre(expected));
 }
 
 TEST(LayOut, RefusesWhatIsNoGroup) {

@@ -72,6 +72,30 @@ TEST(PeerAccess, IsWhatTheLevelSays) {
   EXPECT_EQ(memories(at(P2pLevel::Phb)), 2U);
 }
 
+/// 40 GPUs on one socket: peers where one PCIe switch joins them, else through the socket's memory.
+TEST(PeerAccess, OfManyAlikeGpusIsThatOfTwo) {
+  for (const bool is_split : {false, true}) {
+    std::vector<Vertex> vertices{device(VertexKind::CpuSocket, 0, 0), device(VertexKind::PcieSwitch, 0, 0),
+                                 device(VertexKind::PcieSwitch, 0, 1)};
+    vertices[0].memory_bandwidth = 100_GBps;
+    std::vector<Link> links;
+    const auto connect = [&](VertexId a, VertexId b) {
+      links.push_back({a, b, LinkKind::Pcie, 16_GBps, 400_ns});
+      links.push_back({b, a, LinkKind::Pcie, 16_GBps, 400_ns});
+    };
+    connect(0, 1);
+    connect(0, 2);
+    for (int i = 0; i < 40; ++i) {
+      vertices.push_back(gpu(0, i));
+      connect(static_cast<VertexId>(vertices.size() - 1), is_split && i >= 20 ? 2 : 1);
+    }
+    const Fabric fabric = with_peer_access({vertices, links}, {kEverywhere, {}, 0});
+    EXPECT_EQ(memories(fabric), is_split ? 1U : 0U);
+    EXPECT_TRUE(peers(fabric, 0, 19));
+    EXPECT_EQ(peers(fabric, 0, 39), !is_split);
+  }
+}
+
 TEST(PeerAccess, IsNvlinksWhateverPcieAllows) {
   const Fabric pairs = preset("a100_pcie_pairs");
   const Fabric fabric =

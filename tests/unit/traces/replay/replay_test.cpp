@@ -172,6 +172,37 @@ TEST(Replay, RanksAreAMultipleOfTraces) {
   EXPECT_THROW((void)read_traces({path.string(), path.string()}), InputError);
 }
 
+/// A folder of recordings that are no ranks of one job says which there are, and how to name one.
+TEST(Replay, FolderOfSeveralRecordingsNamesThem) {
+  const test::TemporaryDirectory directory;
+  const auto write = [&](const char* name, const char* info) {
+    std::ofstream{directory.path() / name} << fmt::format(
+        R"({{{}"traceEvents": [{{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":2}}]}})",
+        info);
+  };
+  const std::string folder = directory.path().string();
+  const auto reading = [&] { (void)read_traces({folder}); };
+  write("alexnet.json", "");
+  write("vgg.json", "");
+  EXPECT_THAT(reading, ::testing::ThrowsMessage<InputError>(::testing::AllOf(
+                           HasSubstr("holds 2 recordings that are not the ranks of one job: alexnet.json, "
+                                     "vgg.json"),
+                           HasSubstr(fmt::format("'lockstep replay {}/alexnet.json'", folder)),
+                           HasSubstr("does not say its rank"))));
+  write("alexnet.json", R"("distributedInfo": {"rank": 0, "world_size": 2},)");
+  write("vgg.json", R"("distributedInfo": {"rank": 3, "world_size": 8},)");
+  EXPECT_THAT(reading, ::testing::ThrowsMessage<InputError>(HasSubstr("of a job of 8 ranks")));
+}
+
+TEST(Replay, FolderOfFoldersNamesTheOneWithTraces) {
+  const test::TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "kineto");
+  std::ofstream{directory.path() / "kineto" / "rank0.json"} << "{}";
+  EXPECT_THAT([&] { (void)read_traces({directory.path().string()}); },
+              ::testing::ThrowsMessage<InputError>(
+                  HasSubstr(fmt::format("'lockstep replay {}/kineto'", directory.path().string()))));
+}
+
 /// Ranks 0 and 3 of four are replayed as a job of two, which says so; ranks of two jobs are none.
 TEST(Replay, MissingRanksAreTold) {
   const test::TemporaryDirectory directory;

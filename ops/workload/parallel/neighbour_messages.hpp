@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// Activations and gradients that a pipeline stage receives from and sends to its neighbours.
-class StageMessages {
+class NeighbourMessages {
  public:
   /// Messages that are left from one action to the next.
   struct Pending {
@@ -28,7 +28,7 @@ class StageMessages {
     bool operator==(const Neighbours&) const = default;
   };
 
-  explicit StageMessages(const StageScope& stage) : stage_{stage}, scope_{stage.layer} {}
+  explicit NeighbourMessages(const StageScope& stage) : stage_{stage}, scope_{stage.layer} {}
 
   /// The exchange behind each of the @p actions, and whether a forward pass follows it.
   [[nodiscard]] std::vector<Neighbours> neighbours(const std::vector<StageAction>& actions) const;

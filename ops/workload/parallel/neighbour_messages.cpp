@@ -1,4 +1,4 @@
-#include "ops/workload/parallel/stage_messages.hpp"
+#include "ops/workload/parallel/neighbour_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::size_t place_of(StageAction::Kind kind) {
 
 /// DeepSpeed and Megatron-LM without overlap of transfers send and receive in one NCCL group, which the
 /// compute stream waits for; schedules that overlap them do not.
-bool StageMessages::waits_for_sends() const {
+bool NeighbourMessages::waits_for_sends() const {
   return scope_.plan.spec.schedule == PipelineSchedule::GPipe ||
          scope_.plan.spec.schedule == PipelineSchedule::OneFOneB;
 }
@@ -34,7 +34,7 @@ bool StageMessages::waits_for_sends() const {
 /// Megatron-LM's batch_p2p_comm, and the authors' fork of ZB-H1 (fused_pipeline_ops): batch_isend_irecv over
 /// the pipeline's group. With overlap_p2p_comm each message is by itself, and PyTorch has a communicator for
 /// each pair (ProcessGroupNCCL.cpp, getKeySendRecv). So has nanotron, which sends tensors one by one.
-bool StageMessages::is_batched() const {
+bool NeighbourMessages::is_batched() const {
   const bool overlaps =
       scope_.plan.spec.schedule == PipelineSchedule::Interleaved && scope_.plan.spec.overlap_p2p;
   return !overlaps && !sends_tensors_one_by_one();
@@ -42,11 +42,11 @@ bool StageMessages::is_batched() const {
 
 /// Megatron-LM, core/pipeline_parallel/p2p_communication.py, _communicate: torch.cuda.synchronize() behind a
 /// batch "to protect against race condition". The authors' fork of ZB-H1 has none.
-bool StageMessages::waits_for_device() const {
+bool NeighbourMessages::waits_for_device() const {
   return scope_.plan.spec.waits_for_device() && scope_.model.implementation == Implementation::Megatron;
 }
 
-void StageMessages::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
+void NeighbourMessages::transfer(const Transfer& transfer, std::vector<EventId>& ends) {
   const bool sends = transfer.kind == CollectiveKind::Send;
   scope_.step.program().begin(sends ? "c10d::send" : "c10d::recv_");
   const std::string stream = fmt::format("nccl {} {}", transfer.group, sends ? "send" : "receive");
@@ -60,7 +60,7 @@ void StageMessages::transfer(const Transfer& transfer, std::vector<EventId>& end
   scope_.step.program().end();
 }
 
-std::vector<StageMessages::Neighbours> StageMessages::neighbours(
+std::vector<NeighbourMessages::Neighbours> NeighbourMessages::neighbours(
     const std::vector<StageAction>& actions) const {
   const std::vector<StageExchange> exchanges = scope_.plan.spec.schedule == PipelineSchedule::Interleaved
                                                    ? stage_exchanges(actions, scope_.plan.spec.overlap_p2p)
@@ -74,11 +74,11 @@ std::vector<StageMessages::Neighbours> StageMessages::neighbours(
   return all;
 }
 
-void StageMessages::begin(const Neighbours& neighbours) {
+void NeighbourMessages::begin(const Neighbours& neighbours) {
   around_ = neighbours;
 }
 
-void StageMessages::exchange() {
+void NeighbourMessages::exchange() {
   const StageExchange& behind = around_.behind;
   if (!behind.waits) {
     for (const std::optional<StageAction>& next : {behind.forward, behind.backward}) {
@@ -108,19 +108,19 @@ void StageMessages::exchange() {
   }
 }
 
-std::vector<EventId>& StageMessages::posted(StageAction::Kind kind) {
+std::vector<EventId>& NeighbourMessages::posted(StageAction::Kind kind) {
   return pending_.posted[place_of(kind)];
 }
 
 /// Gathers the message over the tensor-parallel ranks, each of which was sent a share.
-void StageMessages::gather_message() {
+void NeighbourMessages::gather_message() {
   if (scope_.plan.spec.shares_messages()) {
     scope_.communicate(CollectiveKind::AllGather, "tp", scope_.plan.spec.tensor,
                        scope_.bytes(scope_.sizes.elements()));
   }
 }
 
-void StageMessages::post_receive(StageAction::Kind kind, int chunk, std::vector<EventId>& ends) {
+void NeighbourMessages::post_receive(StageAction::Kind kind, int chunk, std::vector<EventId>& ends) {
   const int stages = scope_.plan.spec.pipeline;
   const bool forward = kind == StageAction::Kind::Forward;
   const bool at_end = forward ? stage_.is_first(chunk) : stage_.is_last(chunk);
@@ -131,7 +131,7 @@ void StageMessages::post_receive(StageAction::Kind kind, int chunk, std::vector<
   }
 }
 
-void StageMessages::receive(const StageAction& action) {
+void NeighbourMessages::receive(const StageAction& action) {
   if (scope_.plan.spec.waits_before_passes) {
     scope_.step.program().wait_device();
   }
@@ -153,7 +153,7 @@ void StageMessages::receive(const StageAction& action) {
   }
 }
 
-void StageMessages::send(const StageAction& action) {
+void NeighbourMessages::send(const StageAction& action) {
   if (sends_tensors_one_by_one()) {
     send_one_by_one(action);
   } else if (!around_.behind.sends) {
@@ -163,7 +163,7 @@ void StageMessages::send(const StageAction& action) {
   }
 }
 
-void StageMessages::send(StageAction::Kind kind, int chunk) {
+void NeighbourMessages::send(StageAction::Kind kind, int chunk) {
   const int stages = scope_.plan.spec.pipeline;
   const bool forward = kind == StageAction::Kind::Forward;
   const bool at_end = forward ? stage_.is_last(chunk) : stage_.is_first(chunk);
@@ -174,7 +174,7 @@ void StageMessages::send(StageAction::Kind kind, int chunk) {
   }
 }
 
-void StageMessages::wait_for_transfers() {
+void NeighbourMessages::wait_for_transfers() {
   if (waits_for_sends()) {
     receives_.insert(receives_.end(), pending_.sends.begin(), pending_.sends.end());
   }
@@ -188,18 +188,18 @@ void StageMessages::wait_for_transfers() {
   receives_.clear();
 }
 
-Bytes StageMessages::message_size() const {
+Bytes NeighbourMessages::message_size() const {
   return scope_.bytes(message_elements(scope_.plan, scope_.sizes));
 }
 
-bool StageMessages::sends_tensors_one_by_one() const {
+bool NeighbourMessages::sends_tensors_one_by_one() const {
   return is_eager(scope_) && waits_for_sends() && scope_.plan.spec.pipeline > 1;
 }
 
 /// nanotron, parallel/pipeline_parallel/p2p.py of 2024, isend_tensors and irecv_tensors: a tensor's form goes
 /// ahead in two messages, through tensors on the GPU that the host fills and reads number by number. So it
 /// waits for all that the compute stream holds, and launches nothing ahead of a message.
-void StageMessages::exchange(const Transfer& tensor) {
+void NeighbourMessages::exchange(const Transfer& tensor) {
   const bool sends = tensor.kind == CollectiveKind::Send;
   const auto pass = [&](Bytes size) {
     std::vector<EventId> ends;
@@ -236,7 +236,7 @@ void StageMessages::exchange(const Transfer& tensor) {
 
 /// The layer's two inputs (models/llama.py: hidden_states and sequence_mask, a byte a token), where the
 /// stage that receives them has layers.
-void StageMessages::exchange_activations(CollectiveKind kind, int peer, int receiver) {
+void NeighbourMessages::exchange_activations(CollectiveKind kind, int peer, int receiver) {
   exchange({kind, "pp", peer, message_size()});
   if (scope_.plan.layers_of(receiver, 0).count > 0) {
     exchange({kind, "pp", peer, Bytes{static_cast<double>(scope_.sizes.batch * scope_.model.sequence)}});
@@ -245,7 +245,7 @@ void StageMessages::exchange_activations(CollectiveKind kind, int peer, int rece
 
 /// Receives as state.py's run_communication does, "only one communication is done at a time": a gradient that
 /// waits to be sent goes behind the next activations that come.
-void StageMessages::receive_one_by_one(const StageAction& action) {
+void NeighbourMessages::receive_one_by_one(const StageAction& action) {
   const int before = stage_.number - 1;
   if (action.kind != StageAction::Kind::Forward) {
     if (stage_.number + 1 < scope_.plan.spec.pipeline) {
@@ -262,7 +262,7 @@ void StageMessages::receive_one_by_one(const StageAction& action) {
   }
 }
 
-void StageMessages::send_one_by_one(const StageAction& action) {
+void NeighbourMessages::send_one_by_one(const StageAction& action) {
   if (action.kind == StageAction::Kind::Forward) {
     if (stage_.number + 1 < scope_.plan.spec.pipeline) {
       exchange_activations(CollectiveKind::Send, stage_.number + 1, stage_.number + 1);
