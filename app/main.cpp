@@ -27,12 +27,14 @@
 #include "app/commands/schema.hpp"
 #include "app/commands/search.hpp"
 #include "app/commands/search_plans.hpp"
+#include "app/commands/size.hpp"
 #include "app/commands/stragglers.hpp"
 #include "app/commands/sweep.hpp"
 #include "app/commands/synth.hpp"
 #include "app/commands/topology.hpp"
 #include "app/commands/validate.hpp"
 #include "app/commands/view.hpp"
+#include "app/import_meant.hpp"
 #include "app/process_limits.hpp"
 #include "app/version.hpp"
 #include "scenario/outcome.hpp"
@@ -66,6 +68,7 @@ int main(int count, char** arguments) {
   add_stragglers_command(app, action);
   add_synth_command(app, action);
   add_plan_command(app, action);
+  add_size_command(app, action);
   add_search_command(app, action);
   add_validate_command(app, action);
   add_calibrate_command(app, action);
@@ -77,8 +80,9 @@ int main(int count, char** arguments) {
   if (const int failed = parse_command_line(app, count, arguments); failed != kExitOk || !action) {
     return failed;
   }
-  const Outcome outcome = outcome_of([&action] {
-    const int code = action();
+  const Outcome outcome = outcome_of([&action, &app] {
+    const bool imports = app.got_subcommand("import");  // its messages are about such files
+    const int code = imports ? action() : naming_import(action);
     if (std::fflush(stdout) != 0) {
       throw std::system_error{errno, std::generic_category(), "the answer cannot be written"};
     }

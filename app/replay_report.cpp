@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "app/replay_kernels_report.hpp"
+#include "topology/cluster_words.hpp"
 
 namespace lockstep {
 namespace {
@@ -201,6 +202,80 @@ ImportReport whole_report(const replay::Replay& replay) {
   return whole;
 }
 
+namespace {
+
+/// `5.2 % faster`, `no faster`
+std::string faster_by(double now, double before) {
+  const double gain = before > 0 ? 1 - now / before : 0;
+  constexpr double kNothing = 5e-4;  // rounds to 0.0 %
+  return std::abs(gain) < kNothing
+             ? "no faster"
+             : fmt::format("{:.1f} % {}", 100 * std::abs(gain), gain > 0 ? "faster" : "slower");
+}
+
+/// The work of the host along the critical path, as a share.
+double host_share(const SimulationResult& result) {
+  double host = 0, length = 0;
+  for (const CriticalShare& share : result.critical_path) {
+    const bool is_host = share.part == PathPart::HostWork || share.part == PathPart::Silence;
+    host += is_host ? share.seconds : 0;
+    length += share.seconds;
+  }
+  return length > 0 ? host / length : 0;
+}
+
+/// Mean time of a rank's communication kernels.
+double communication_of(const ReplayRun::Result& result, double Pair::*side) {
+  double sum = 0;
+  for (const RankComparison& rank : result.ranks) {
+    sum += rank.communication.*side / static_cast<double>(result.ranks.size());
+  }
+  return sum;
+}
+
+/// The reason for a step: the time of its communication kernels against that before, and the host's share.
+std::string reason(const ReplayRun::Result& result, double communication_before) {
+  std::vector<std::string> parts;
+  const double communication = communication_of(result, &Pair::simulated);
+  if (communication_before > 0) {
+    parts.push_back(fmt::format("communication kernels take {} instead of {} on a rank",
+                                to_string(Seconds{communication}), to_string(Seconds{communication_before})));
+  }
+  if (const double host = host_share(result.simulation); host > 0) {
+    parts.push_back(fmt::format("{:.0f} % of the critical path is the host's", 100 * host));
+  }
+  return parts.empty() ? "" : fmt::format(": {}", fmt::join(parts, ", "));
+}
+
+std::string change_sentence(const WhatIfResult& change, const ReplayRun::Result& plain) {
+  const double now = mean_step(change.result).simulated, before = mean_step(plain).simulated;
+  const std::string how =
+      change.name.starts_with("on ") ? "O" + change.name.substr(1) : "With " + change.name;
+  return fmt::format("{} the step takes {}, {}{}.", how, to_string(Seconds{now}), faster_by(now, before),
+                     reason(change.result, communication_of(plain, &Pair::simulated)));
+}
+
+}  // namespace
+
+std::string replay_sentence(const ReplayRun& run, const ReplayRun::Result& plain,
+                            const std::vector<WhatIfResult>& changes) {
+  const Pair step = mean_step(plain);
+  const auto& cluster = run.spec().cluster;
+  std::string text =
+      cluster ? fmt::format("On {} the step takes {}, {} than recorded ({}){}.", in_words(*cluster),
+                            to_string(Seconds{step.simulated}), faster_by(step.simulated, step.measured),
+                            to_string(Seconds{step.measured}),
+                            reason(plain, communication_of(plain, &Pair::measured)))
+              : fmt::format("As recorded the step takes {}, the replay {} ({:+.1f} %){}.",
+                            to_string(Seconds{step.measured}), to_string(Seconds{step.simulated}),
+                            step.measured > 0 ? 100 * step.error() : 0.0, reason(plain, 0));
+  for (const WhatIfResult& change : changes) {
+    const bool is_shown = changes.size() <= 3 || &change == &changes.back();
+    text += is_shown ? "\n" + change_sentence(change, plain) : "";
+  }
+  return text;
+}
+
 std::string replay_text(const ReplayRun& run, const ReplayRun::Result& plain,
                         const std::vector<WhatIfResult>& changes, bool in_full) {
   const replay::Replay& replay = run.replay();
@@ -208,9 +283,10 @@ std::string replay_text(const ReplayRun& run, const ReplayRun::Result& plain,
   for (const replay::RankRecording& rank : replay.ranks) {
     work += rank.trace.work.size();
   }
-  std::string text = fmt::format("{}\n  {} traces, {} ranks, {} pieces of GPU work, {} instructions\n",
-                                 replay.ranks.front().trace.file, replay.ranks.size(),
-                                 replay.job.ranks.size(), work, plain.simulation.operations);
+  std::string text =
+      fmt::format("{}\n\n{}\n  {} traces, {} ranks, {} pieces of GPU work, {} instructions\n",
+                  replay_sentence(run, plain, changes), replay.ranks.front().trace.file, replay.ranks.size(),
+                  replay.job.ranks.size(), work, plain.simulation.operations);
   text += ranks_table(plain);
   text += incomplete_steps(plain);
   text += in_full ? details(plain) : "";
@@ -229,7 +305,7 @@ std::string replay_text(const ReplayRun& run, const ReplayRun::Result& plain,
 
 std::string replay_json(const ReplayRun& run, const ReplayRun::Result& plain,
                         const std::vector<WhatIfResult>& changes) {
-  nlohmann::json made;
+  nlohmann::json made{{"sentence", replay_sentence(run, plain, changes)}};
   for (std::size_t i = 0; i < plain.ranks.size(); ++i) {
     made["ranks"].push_back(json_of(plain.ranks[i]));
   }

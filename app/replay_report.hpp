@@ -13,8 +13,13 @@ struct WhatIfResult {
   ReplayRun::Result result;
 };
 
-/// Tables: simulated against measured by rank, steps, transfers on a given cluster, changes against the plain
-/// replay, what had to be inferred.
+/// The answer in a few sentences: the step on its machine, against the recorded one, and what each change
+/// makes of it.
+[[nodiscard]] std::string replay_sentence(const ReplayRun& run, const ReplayRun::Result& plain,
+                                          const std::vector<WhatIfResult>& changes);
+
+/// replay_sentence(), then tables: simulated against measured by rank, steps, transfers on a given cluster,
+/// changes against the plain replay, what had to be inferred.
 /// @param in_full also streams, every step of every rank, and all of the import report
 [[nodiscard]] std::string replay_text(const ReplayRun& run, const ReplayRun::Result& plain,
                                       const std::vector<WhatIfResult>& changes, bool in_full);

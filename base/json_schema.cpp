@@ -62,6 +62,14 @@ std::string value(const ParameterType& type, const YamlNode& node) {
   return json::object(members);
 }
 
+/// A mapping, or something else: an editor judges a mapping by its keys alone, and underlines the key that is
+/// wrong, not the whole mapping.
+std::string mapping_or(const std::string& mapping, const std::vector<std::string>& others) {
+  return others.empty()
+             ? mapping
+             : json::object({{"if", of_type("object")}, {"then", mapping}, {"else", any_of(others)}});
+}
+
 class SchemaWriter {
  public:
   explicit SchemaWriter(const ConfigPath& configs) : configs_{configs} {}
@@ -88,9 +96,9 @@ class SchemaWriter {
       choices.push_back(json::object({{"$ref", json::text("#/definitions/" + named(type))}}));
     } else if (type.kind == Kind::Mapping) {
       if (type.has_shorthand) {
-        choices.push_back(of_type("string"));
+        choices.push_back(json::object({{"type", json::texts({"string", "number"})}}));
       }
-      choices.push_back(json::object(mapping(type, {})));
+      return mapping_or(json::object(mapping(type, {})), choices);
     } else {
       choices.push_back(plain(type));
     }
@@ -112,8 +120,8 @@ class SchemaWriter {
     if (type.has_shorthand) {
       choices.push_back(of_type("string"));
     }
-    choices.push_back(json::object(in_part_or_whole(type, "from", of_type("string"))));
-    definitions_[definition] = any_of(choices);
+    definitions_[definition] =
+        mapping_or(json::object(in_part_or_whole(type, "from", of_type("string"))), choices);
     return definition;
   }
 

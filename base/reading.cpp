@@ -1,5 +1,7 @@
 #include "base/reading.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
@@ -7,6 +9,8 @@
 #include <utility>
 
 #include "base/changed_configuration.hpp"
+#include "base/hub_ids.hpp"
+#include "base/suggest.hpp"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -14,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kFrom = "from";
+constexpr const char* kModels = "models";
 
 /// The entries of a mapping besides `from`.
 YamlNode changes_of(YamlNode mapping) {
@@ -76,13 +81,27 @@ void Reading::named(const std::string& kind, const YamlNode& node,
 }
 
 std::string Reading::file_of(const std::string& kind, const YamlNode& name) const {
+  const std::optional<std::string> shipped = kind == kModels ? shipped_model(name.scalar) : std::nullopt;
   if (!is_path(name.scalar)) {
-    return configs_.find(kind, name.scalar).string();
+    const auto names = configs_.names(kind);
+    const bool is_own = std::ranges::find(names, name.scalar) != names.end();
+    return configs_.find(kind, shipped && !is_own ? *shipped : name.scalar).string();
   }
   // A path from the command line is seen from where the command runs.
   const bool in_file = name.at.line > 0;
   const fs::path folder = in_file ? fs::path{name.at.file}.parent_path() : fs::path{};
-  return (folder / name.scalar).lexically_normal().string();
+  const fs::path file = (folder / name.scalar).lexically_normal();
+  std::error_code absent;
+  if (kind == kModels && is_model_id(name.scalar) && !fs::exists(file, absent)) {
+    if (!shipped) {
+      throw std::invalid_argument{fmt::format(
+          "there is no file '{}', and no model of this id in configs/models{}: its config.json can be read: "
+          "lockstep import config.json",
+          name.scalar, did_you_mean(name_like(name.scalar), configs_.names(kModels)))};
+    }
+    return configs_.find(kModels, *shipped).string();
+  }
+  return file.string();
 }
 
 void Reading::read_from(const std::string& file, const YamlNode& name,

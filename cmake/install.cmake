@@ -11,10 +11,24 @@ add_custom_command(
   COMMAND lockstep completion fish > lockstep.fish
   DEPENDS lockstep
   COMMENT "Writing the manual page and completion scripts")
+# Editors find the schema of each shipped file by its first line (tools/schema_lines.py).
+set(schema_kinds scenario clusters nodes links fabrics gpus kernel_efficiency learned_kernels hosts models plans validation
+    profiles kernel_families power)
+list(TRANSFORM schema_kinds REPLACE "(.+)" "schemas/\\1.json" OUTPUT_VARIABLE schema_files)
+set(write_schemas ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/schemas)
+foreach(kind ${schema_kinds})
+  list(APPEND write_schemas COMMAND lockstep schema ${kind} -o ${PROJECT_BINARY_DIR}/schemas/${kind}.json)
+endforeach()
+add_custom_command(OUTPUT ${schema_files} COMMAND ${write_schemas} DEPENDS lockstep COMMENT "Writing JSON Schemas")
+add_custom_target(lockstep_schemas ALL DEPENDS ${schema_files})
+add_custom_target(editor_schemas  # for the files of the source tree
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_BINARY_DIR}/schemas ${PROJECT_SOURCE_DIR}/schemas
+  DEPENDS ${schema_files})
+
 add_custom_target(lockstep_manual ALL DEPENDS lockstep.1 lockstep.bash lockstep.zsh lockstep.fish)
 
 install(TARGETS lockstep RUNTIME)
-install(DIRECTORY configs scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
+install(DIRECTORY configs scenarios ${PROJECT_BINARY_DIR}/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
 install(FILES LICENSE README.md CHANGELOG.md cmake/third_party.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_BINARY_DIR}/lockstep.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_BINARY_DIR}/lockstep.bash RENAME lockstep

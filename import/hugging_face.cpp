@@ -41,6 +41,11 @@ class HubModel {
     heads();
     precision();
     others(family);
+    unlike_usual();
+    if (!family.is_known(type) && settings_.use("tie_word_embeddings") == nullptr) {
+      draft_.drop("T.tied");
+      draft_.assume("T.tied", "true", "PretrainedConfig's default of tie_word_embeddings");
+    }
     std::vector<Word> words{family.words.begin(), family.words.end()};
     std::ranges::copy(hugging_face::common_words(), std::back_inserter(words));
     apply(words, settings_, draft_);
@@ -115,6 +120,35 @@ class HubModel {
                     "queries without a latent vector: they get one as wide as the model");
       copy("hidden_size", "T.latent_attention.query_rank");
     }
+  }
+
+  /// Keys whose usual value is what the layers here do, and whose other values they do not.
+  void unlike_usual() {
+    struct Usual {
+      std::string_view key, value, why;
+    };
+    static constexpr auto kUsual = std::to_array<Usual>({
+        {"do_layer_norm_before", "true", "layers are normalised before, not behind"},
+        {"enable_bias", "true", "layers have biases"},
+        {"layer_norm_elementwise_affine", "true", "norms have weights"},
+        {"scale_attn_by_inverse_layer_idx", "false", "scores are not scaled by the layer"},
+    });
+    const auto differs = [&](std::string_view key, const std::string& usual) {
+      const Setting* const setting = settings_.use(key);
+      const std::string said = setting == nullptr ? usual : setting->value.scalar;
+      return !said.empty() && said != usual && said != (usual == "true" ? "True" : "False");
+    };
+    for (const Usual& row : kUsual) {
+      if (differs(row.key, std::string{row.value})) {
+        draft_.remark(Remark::Kind::NotModelled, source_of(*settings_.use(row.key)), std::string{row.why});
+      }
+    }
+    if (const Setting* const hidden = settings_.use("hidden_size");
+        hidden != nullptr && differs("word_embed_proj_dim", hidden->value.scalar)) {
+      draft_.remark(Remark::Kind::NotModelled, source_of(*settings_.use("word_embed_proj_dim")),
+                    "words are as wide as the model, without a projection");
+    }
+    settings_.forget("hidden_size");  // a word takes it
   }
 
   /// Keys that say what is usual are left out: as many key heads as heads, hidden / heads wide.

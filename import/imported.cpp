@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/hub_ids.hpp"
 #include "base/suggest.hpp"
-#include "import/model_ids.hpp"
 #include "import/recognisers.hpp"
 #include "import/scenario_text.hpp"
 #include "import/settle.hpp"
@@ -48,7 +48,7 @@ void read_id(const std::string& id, const ConfigPath& configs, Draft& draft) {
   if (!model) {
     throw InputError{{id},
                      "no file of this name, and no model of this id is in configs/models" +
-                         did_you_mean(id.substr(id.rfind('/') + 1), configs.names("models")) +
+                         did_you_mean(name_like(id), configs.names("models")) +
                          ": download its config.json and give that"};
   }
   draft.read.push_back(fmt::format("{}: a model id, configs/models/{}.yaml", id, *model));
@@ -57,16 +57,14 @@ void read_id(const std::string& id, const ConfigPath& configs, Draft& draft) {
 
 }  // namespace
 
+bool is_file_of_importer(const std::string& file) {
+  return may_be_description(file) && recogniser_of(read_source(file)) != nullptr;
+}
+
 bool is_description(const std::string& argument) {
   std::error_code error;
-  if (!fs::exists(argument, error)) {
-    return is_model_id(argument);
-  }
-  const fs::path path = file_of(argument);
-  if (!may_be_description(path)) {
-    return false;
-  }
-  return recogniser_of(read_source(path.string())) != nullptr;
+  return fs::exists(argument, error) ? is_file_of_importer(file_of(argument).string())
+                                     : is_model_id(argument);
 }
 
 Draft import_description(const std::vector<std::string>& arguments, const ConfigPath& configs) {

@@ -63,6 +63,18 @@ std::size_t megatron_options(const ShellCommand& command) {
   }));
 }
 
+/// The last of those with the most arguments of Megatron-LM; null: none has any.
+const ShellCommand* with_most_options(const std::vector<ShellCommand>& commands) {
+  const ShellCommand* chosen = nullptr;
+  for (const ShellCommand& command : commands) {
+    if (megatron_options(command) > 0 &&
+        (chosen == nullptr || megatron_options(command) >= megatron_options(*chosen))) {
+      chosen = &command;
+    }
+  }
+  return chosen;
+}
+
 /// `#SBATCH --nodes=2` lines, which the shell takes for comments.
 Settings batch_options(const SourceFile& file) {
   Settings settings;
@@ -100,14 +112,10 @@ bool is_megatron_script(const SourceFile& file) {
 }
 
 void read_megatron_script(const SourceFile& file, Draft& draft) {
-  const std::vector<ShellCommand> commands = shell_commands(file.text, file.name);
-  const ShellCommand* chosen = nullptr;
-  for (const ShellCommand& command : commands) {
-    if (megatron_options(command) > 0 &&
-        (chosen == nullptr || megatron_options(command) >= megatron_options(*chosen))) {
-      chosen = &command;
-    }
-  }
+  const std::vector<ShellCommand> commands = shell_commands(file.text, file.name),
+                                  lists = shell_lists(file.text, file.name);
+  const ShellCommand* chosen = with_most_options(commands);
+  chosen = chosen != nullptr ? chosen : with_most_options(lists);  // of a file that another script reads
   if (chosen == nullptr) {
     throw InputError{
         {file.name},

@@ -55,6 +55,11 @@ std::int64_t whole_number_of(const Setting& setting) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number != std::floor(number) ||
       std::abs(number) > kMost) {
+    if (setting.value.scalar.starts_with('$')) {
+      throw InputError{setting.value.at,
+                       fmt::format("{}: the script does not set {}: write its value there, or set it before",
+                                   setting.shown, setting.value.scalar)};
+    }
     throw InputError{setting.value.at, fmt::format("{}: {} is not a whole number: expected digits, e.g. 4096",
                                                    setting.shown, flow_text(setting.value))};
   }

@@ -1,8 +1,11 @@
 #include "import/settle_model.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
+#include "base/error.hpp"
 #include "base/yaml_document.hpp"
 
 namespace lockstep::importing {
@@ -56,7 +59,12 @@ void mend_megatron(Draft& draft, const DraftModel& model) {
   if (model.fact("family") == "opt") {
     draft.assume("T.family", "gpt", "OPT in Megatron's layers");
   }
-  if (!draft.has("T.attention") && draft.has("T.layers")) {
+  const DraftKey* attention = draft.find("T.attention");
+  const bool is_wide = draft.text("W.precision") == "fp32";
+  if (draft.has("T.layers") && is_wide && (attention == nullptr || attention->is_assumed)) {
+    draft.drop("T.attention");
+    draft.assume("T.attention", "unfused", "flash attention computes in 16 bits");
+  } else if (draft.has("T.layers") && attention == nullptr) {
     draft.assume("T.attention", "flash", "no file says it");
   }
 }
@@ -91,12 +99,36 @@ void settle_implementation(Draft& draft, const DraftModel& model) {
   }
 }
 
+/// A model stands in for one that no file says, unless the files are about one that is otherwise.
+/// @throws InputError at a key that says so
+void expect_dense_model(const Draft& draft) {
+  const bool has_experts = draft.number("P.expert", 1) > 1 || draft.number("P.expert_tensor", 1) > 1;
+  if (draft.trainer != Trainer::Megatron && !has_experts) {
+    return;
+  }
+  for (const DraftKey& key : draft.keys()) {
+    if (!key.is_assumed) {
+      throw InputError{key.value.at,
+                       fmt::format("no file says the sizes of the {}model: give its config.json, or its "
+                                   "id of Hugging Face's hub, too",
+                                   has_experts ? "experts of the " : "")};
+    }
+  }
+}
+
 void settle_framework(Draft& draft, const DraftModel& model) {
   const bool is_torchtitan = model.fact("implementation") == "torchtitan";
   if (const DraftKey* compile = draft.find("F.compile"); compile != nullptr && !is_torchtitan) {
     draft.remark(Remark::Kind::NotModelled, {compile->value.at, compile->key},
                  "layers of Megatron's are not compiled");
     draft.drop("F.compile");
+  }
+  if (const DraftKey* recompute = draft.find("P.recompute");
+      recompute != nullptr && recompute->value.scalar == "operators" && !is_torchtitan) {
+    const Source source{recompute->value.at, recompute->key};
+    draft.remark(Remark::Kind::NotModelled, source, "Megatron's selective recomputation in its place");
+    draft.drop("P.recompute");
+    draft.assume("P.recompute", "selective", "in place of torchtitan's choice of operators");
   }
   const DraftKey* precision = draft.find("W.precision");
   const bool knows_fp8 =
@@ -182,6 +214,7 @@ void settle_model(Draft& draft, const ConfigPath& configs) {
     return;
   }
   if (!draft.has("T.layers") && !draft.has("M.from")) {
+    expect_dense_model(draft);
     draft.assume("M.from", "llama3_8b", "no file says the model");
   }
   if (draft.has("T.layers")) {

@@ -47,6 +47,18 @@ class Shell {
  public:
   Shell(std::string_view text, const std::string& file) : letters_{placed(text)}, file_{file} {}
 
+  /// The words of each variable and list, behind run().
+  [[nodiscard]] std::vector<ShellCommand> lists() const {
+    std::vector<ShellCommand> all;
+    for (const auto& [name, words] : variables_) {
+      ShellCommand& list = all.emplace_back();
+      for (const ShellWord& word : words) {
+        split(word, list);
+      }
+    }
+    return all;
+  }
+
   std::vector<ShellCommand> run() {
     while (at_ < letters_.size()) {
       step();
@@ -333,6 +345,21 @@ class Shell {
     return true;
   }
 
+  /// At blanks, as the shell does with a variable that stands without quotes.
+  static void split(const ShellWord& word, ShellCommand& into) {
+    ShellWord part;
+    for (const PlacedChar& letter : word.letters) {
+      if (letter.letter != ' ' && letter.letter != '\t' && letter.letter != '\n') {
+        part.letters.push_back(letter);
+      } else if (!part.letters.empty()) {
+        into.push_back(std::exchange(part, {}));
+      }
+    }
+    if (!part.letters.empty()) {
+      into.push_back(std::move(part));
+    }
+  }
+
   void assign(const std::string& name, bool adds, Letters value) {
     std::vector<ShellWord>& words = variables_[name];
     if (adds && words.size() == 1) {
@@ -369,6 +396,12 @@ std::string ShellWord::text() const {
 SourceLocation ShellWord::at(const std::string& file) const {
   return letters.empty() ? SourceLocation{file, 0, 0}
                          : SourceLocation{file, letters.front().line, letters.front().column};
+}
+
+std::vector<ShellCommand> shell_lists(std::string_view text, const std::string& file) {
+  Shell shell{text, file};
+  static_cast<void>(shell.run());
+  return shell.lists();
 }
 
 std::vector<ShellCommand> shell_commands(std::string_view text, const std::string& file) {

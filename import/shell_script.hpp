@@ -31,4 +31,8 @@ using ShellCommand = std::vector<ShellWord>;
 /// @throws InputError for a quote or bracket without its end
 [[nodiscard]] std::vector<ShellCommand> shell_commands(std::string_view text, const std::string& file);
 
+/// The values of the script's variables and lists as words, for a script that another one reads
+/// (`MODEL_OPTIONS="--num-layers 8 ..."`). @throws InputError as shell_commands()
+[[nodiscard]] std::vector<ShellCommand> shell_lists(std::string_view text, const std::string& file);
+
 }  // namespace lockstep::importing

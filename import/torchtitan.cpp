@@ -196,10 +196,23 @@ class TorchTitan {
     }
     const auto stages = settings_.whole_number("parallelism.pipeline_parallel_degree").value_or(1);
     settings_.forget("parallelism.pipeline_parallel_degree");
+    keep_gathered(stages > 1);
     if (stages <= 1) {
       draft_.drop("P.schedule");
       draft_.drop("P.chunks");
     }
+  }
+
+  /// `fsdp_reshard_after_forward: default` keeps parameters with a pipeline, whose micro-batches all need
+  /// them, and reduces gradients behind the last (torchtitan/models/llama3/infra/parallelize.py).
+  void keep_gathered(bool has_pipeline) {
+    if (!has_pipeline || draft_.text("P.sharding") != "zero3") {
+      return;
+    }
+    if (!draft_.has("P.reshard_after_forward")) {
+      draft_.assume("P.reshard_after_forward", "false", "torchtitan's default with a pipeline");
+    }
+    draft_.assume("P.reduce_each_micro_batch", "false", "torchtitan reduces behind the last micro-batch");
   }
 
   void recompute() {

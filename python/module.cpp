@@ -15,12 +15,12 @@
 #include "app/version.hpp"
 #include "base/error.hpp"
 #include "base/yaml_document.hpp"
+#include "scenario/machine_called.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/opened_scenario.hpp"
 #include "scenario/overrides.hpp"
 #include "scenario/prediction.hpp"
 #include "sim/stall.hpp"
-#include "topology/read_cluster.hpp"
 
 namespace py = pybind11;
 
@@ -51,7 +51,7 @@ std::string run(const std::string& scenario, bool is_text, const std::vector<std
 }
 
 std::string topology(const std::string& cluster) {
-  return topology_json(cluster, read_cluster(cluster).fabric(), {});
+  return topology_json(cluster, machine_called(cluster, {}), {});
 }
 
 /// (file, line, column, message) of each problem.

@@ -26,26 +26,31 @@ std::optional<double> tokens_of_sample(const WorkloadSpec& workload) {
 
 }  // namespace
 
-Figures figures_of(const ResolvedScenario& resolved, const SimulationResult& result) {
-  const double step = result.mean_step().in_base_units();
+Figures figures_of(const ScenarioSpec& scenario, double step, std::size_t gpus, Seconds at_peak) {
   Figures figures;
-  if (!resolved.scenario.workload) {
+  if (!scenario.workload) {
     return figures;
   }
-  const WorkloadSpec& workload = *resolved.scenario.workload;
+  const WorkloadSpec& workload = *scenario.workload;
   figures.samples_per_s = static_cast<double>(workload.global_batch) / step;
   if (const auto tokens = tokens_of_sample(workload)) {
     figures.tokens_per_s = *figures.samples_per_s * *tokens;
   }
-  const Seconds at_peak = time_at_peak(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank);
   if (at_peak > Seconds{0}) {
     figures.mfu = at_peak.in_base_units() / step;
   }
-  if (const auto price = resolved.scenario.price_per_gpu_hour) {
-    const double per_second = *price * static_cast<double>(resolved.job.ranks.size()) / kSecondsPerHour;
+  if (const auto price = scenario.price_per_gpu_hour) {
+    const double per_second = *price * static_cast<double>(gpus) / kSecondsPerHour;
     figures.cost_per_million = kMillion * per_second / figures.tokens_per_s.value_or(*figures.samples_per_s);
   }
   return figures;
+}
+
+Figures figures_of(const ResolvedScenario& resolved, const SimulationResult& result) {
+  const bool has_workload = resolved.scenario.workload.has_value();
+  return figures_of(resolved.scenario, result.mean_step().in_base_units(), resolved.job.ranks.size(),
+                    has_workload ? time_at_peak(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank)
+                                 : Seconds{0});
 }
 
 }  // namespace lockstep

@@ -76,19 +76,34 @@ const char* what_helps(const ResolvedScenario& resolved) {
                "micro_batch)";
 }
 
-void check_device(const ResolvedScenario& resolved) {
+/// The command that looks for a plan which fits, on a line of its own; "" where there is none.
+std::string command_that_helps(const ResolvedScenario& resolved, const std::string& as_typed) {
+  const auto& workload = resolved.scenario.workload;
+  if (as_typed.empty() || !workload) {
+    return "";
+  }
+  const ModelSpec& model = *workload->model;
+  if (model.dlrm) {
+    return "\nA plan that fits: lockstep search " + as_typed;
+  }
+  const bool has_plans = model.transformer && !model.transformer->is_in_modules();
+  return has_plans ? "\nA plan that fits: lockstep plan " + as_typed : "";
+}
+
+void check_device(const ResolvedScenario& resolved, const std::string& as_typed) {
   const auto fullest = fullest_rank(resolved);
   if (!fullest || fullest->share() <= 1) {
     return;
   }
   throw OutOfMemoryError{fmt::format(
       "out of memory: rank {} needs {}, its GPU ({}, {}) has {} for CUDA\n{}"
-      "{}, or go on with --set memory.check_capacity=false",
+      "{}, or go on with --set memory.check_capacity=false{}",
       fullest->rank, to_string(fullest->memory.total()), fullest->gpu, to_string(fullest->nominal),
-      to_string(fullest->capacity), memory_lines(fullest->memory, fullest->capacity), what_helps(resolved))};
+      to_string(fullest->capacity), memory_lines(fullest->memory, fullest->capacity), what_helps(resolved),
+      command_that_helps(resolved, as_typed))};
 }
 
-void check_host(const ResolvedScenario& resolved) {
+void check_host(const ResolvedScenario& resolved, const std::string& as_typed) {
   const auto fullest = fullest_host(resolved);
   if (!fullest) {
     return;
@@ -103,12 +118,12 @@ void check_host(const ResolvedScenario& resolved) {
                     where, to_string(fullest->memory.total()))};
   }
   if (fullest->share() > 1) {
-    throw OutOfMemoryError{
-        fmt::format("out of host memory: {} must hold {} and has {}\n{}"
-                    "Keep less there, spread the job over more nodes, or go on with --set "
-                    "memory.check_capacity=false",
-                    where, to_string(fullest->memory.total()), to_string(fullest->capacity),
-                    memory_lines(fullest->memory, fullest->capacity))};
+    throw OutOfMemoryError{fmt::format(
+        "out of host memory: {} must hold {} and has {}\n{}"
+        "Keep less there, spread the job over more nodes, or go on with --set "
+        "memory.check_capacity=false{}",
+        where, to_string(fullest->memory.total()), to_string(fullest->capacity),
+        memory_lines(fullest->memory, fullest->capacity), command_that_helps(resolved, as_typed))};
   }
 }
 
@@ -118,10 +133,10 @@ std::string host_name(const FullestHost& host) {
   return host.node < 0 ? "the host" : fmt::format("the host of node {}", host.node);
 }
 
-void check_memory(const ResolvedScenario& resolved) {
+void check_memory(const ResolvedScenario& resolved, const std::string& as_typed) {
   if (resolved.scenario.memory.check_capacity) {
-    check_device(resolved);
-    check_host(resolved);
+    check_device(resolved, as_typed);
+    check_host(resolved, as_typed);
   }
 }
 

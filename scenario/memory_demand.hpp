@@ -53,8 +53,10 @@ class OutOfMemoryError : public std::runtime_error {
 [[nodiscard]] std::string memory_lines(const MemoryBreakdown& memory, Bytes capacity);
 
 /// Unless the scenario says to go on.
+/// @param as_typed the scenario in the words of a command line, for the command that finds a plan; empty:
+/// none is named
 /// @throws OutOfMemoryError with the breakdown
 /// @throws InputError at the cluster when something is kept in host memory whose size it does not say
-void check_memory(const ResolvedScenario& resolved);
+void check_memory(const ResolvedScenario& resolved, const std::string& as_typed = "");
 
 }  // namespace lockstep

@@ -17,7 +17,16 @@ struct OpenedScenario {
   YamlDocument document;       ///< with what `--set` says
 };
 
-/// @param scenario a name of `lockstep list`, a file or its folder
+constexpr const char* kStandardInput = "stdin";  ///< in place of a scenario's file: `-`
+
+/// The file that a command's word names; kStandardInput for `-`. @throws std::invalid_argument for no
+/// scenario
+[[nodiscard]] std::filesystem::path scenario_path(const std::string& scenario, const ConfigPath& configs);
+
+/// The document of that file; standard input is read to its end, once. @throws InputError
+[[nodiscard]] YamlDocument read_scenario(const std::filesystem::path& path);
+
+/// @param scenario a name of `lockstep list`, a file or its folder, `-`: standard input
 /// @throws InputError when there is none, or it is no YAML
 [[nodiscard]] OpenedScenario open_scenario(const std::string& scenario,
                                            const std::vector<Override>& overrides);

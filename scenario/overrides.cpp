@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "base/shell_words.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -45,6 +47,14 @@ std::vector<Override> overrides_of(const std::vector<std::string>& assignments) 
     overrides.push_back({assignment.substr(0, equals), assignment.substr(equals + 1)});
   }
   return overrides;
+}
+
+std::string as_typed(const std::string& scenario, const std::vector<Override>& overrides) {
+  std::string words = shell_quoted(scenario);
+  for (const Override& given : overrides) {
+    words += " --set " + shell_quoted(given.key_path + "=" + given.value);
+  }
+  return words;
 }
 
 std::string set_meant(const std::string& word) {

@@ -17,6 +17,9 @@ struct Override {
 /// @throws std::invalid_argument for an assignment without key or `=`
 [[nodiscard]] std::vector<Override> overrides_of(const std::vector<std::string>& assignments);
 
+/// The scenario and its overrides as words of a command line: `my.yaml --set steps=5`.
+[[nodiscard]] std::string as_typed(const std::string& scenario, const std::vector<Override>& overrides);
+
 /// ` - each KEY=VALUE needs a --set of its own: --set a=1` for a word of the command line that looks like one
 /// which stands by itself; else nothing.
 [[nodiscard]] std::string set_meant(const std::string& word);

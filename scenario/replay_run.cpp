@@ -139,6 +139,7 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
     : spec_{spec_of(document, configs)},
       families_{families_of(spec_)},
       at_{document.root().at},
+      configs_{configs},
       replay_{replay_of(traces, spec_, families_, document.root().at)},
       machine_{std::make_shared<const RecordedMachine>(spec_, replay_.job.ranks.size(), configs,
                                                        document.root().at)} {
@@ -146,7 +147,7 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
   place(document.root().at);
   if (const CollectivePlanner* const planner = machine_->planner()) {
     try {
-      transfers_ = replay::resimulate_collectives(replay_, *planner, fabric());
+      transfers_ = replay::resimulate_collectives(replay_.job, replay_.ranks, *planner, fabric());
     } catch (const std::invalid_argument& problem) {
       throw InputError{document.root().at, fmt::format("cluster: {}", problem.what())};
     }
@@ -201,19 +202,78 @@ replay::Rebucketed ReplayRun::with_buckets(const replay::BucketEdit& edit) const
   }
 }
 
+std::shared_ptr<const RecordedMachine> ReplayRun::machine_for(const replay::WhatIfSpec& change) const {
+  if (!change.cluster && !change.network) {
+    return machine_;
+  }
+  ReplaySpec other = spec_;
+  if (change.cluster) {
+    other.cluster = change.cluster;
+  }
+  const char* const key = change.network ? "what_if.network" : "what_if.cluster";
+  try {
+    if (!other.cluster) {
+      throw std::invalid_argument{
+          "say the machine that was recorded, whose network this changes, with cluster: NAME"};
+    }
+    if (!spec_.cluster && change.buckets) {
+      throw std::invalid_argument{
+          "other buckets on another machine need the machine that was recorded: cluster: NAME"};
+    }
+    if (!spec_.cluster && replay_.ranks.front().trace.world_size > static_cast<int>(replay_.ranks.size())) {
+      throw std::invalid_argument{fmt::format(
+          "{} of the job's {} ranks have traces: say the machine that was recorded with cluster: NAME",
+          replay_.ranks.size(), replay_.ranks.front().trace.world_size)};
+    }
+    if (change.network) {
+      replay::change_network(*change.network, other.cluster->value);
+    }
+    return std::make_shared<const RecordedMachine>(other, replay_.job.ranks.size(), configs_, at_);
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at_, fmt::format("{}: {}", key, problem.what())};
+  }
+}
+
+void ReplayRun::move(Job& job, const RecordedMachine& machine, std::string& remark) const {
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    job.ranks[rank].gpu = machine.fabric().gpus()[rank];
+  }
+  if (spec_.cluster) {
+    return;  // its collectives have sizes
+  }
+  try {
+    const auto transfers =
+        replay::resimulate_collectives(job, replay_.ranks, *machine.planner(), machine.fabric());
+    if (const auto count = std::ranges::count_if(transfers, &replay::TransferComparison::is_inferred)) {
+      remark = fmt::format(
+          "the traces do not say the sizes of {} of {} collectives, which take their recorded time: say the "
+          "machine that was recorded with cluster: NAME",
+          count, transfers.size());
+    }
+  } catch (const std::invalid_argument& problem) {
+    throw InputError{at_, fmt::format("what_if.cluster: {}", problem.what())};
+  }
+}
+
 ReplayRun::Result ReplayRun::simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline,
                                       EngineMode engine) const {
   const bool has_buckets = change != nullptr && change->buckets;
   const replay::Rebucketed other = has_buckets ? with_buckets(*change->buckets) : replay::Rebucketed{};
-  const Job& recorded = has_buckets ? other.job : replay_.job;
-  const Job job = change != nullptr ? changed(recorded, *change) : recorded;
+  const auto machine = change != nullptr ? machine_for(*change) : machine_;
+  Result result;
+  Job recorded = has_buckets ? other.job : replay_.job;
+  if (machine != machine_) {
+    move(recorded, *machine, result.remark);
+    engine = EngineMode::Bare;  // SimGrid's platform is that of the replay's machine
+  }
+  const Job job = change != nullptr ? changed(recorded, *change) : std::move(recorded);
   replay::ReplayObserver observer =
       has_buckets ? replay::ReplayObserver{replay_, other.subjects} : replay::ReplayObserver{replay_};
-  Fork listeners{observer, open_timeline ? open_timeline(job) : nullptr};
-  Result result;
+  Fork listeners{observer, open_timeline ? open_timeline(job, machine->fabric()) : nullptr};
   const double host_factor = change != nullptr ? 1 / change->host_speed : 1.0;
-  result.simulation = machine_->simulate(job, host_factor, &listeners, engine);
+  result.simulation = machine->simulate(job, host_factor, &listeners, engine);
   result.ranks = observer.compare();
+  result.machine = machine;
   if (has_buckets) {
     result.remark = fmt::format("{} all-reduces of gradients a rank instead of {}, {:.4g} MB", other.made,
                                 other.recorded, other.bytes / kMega);

@@ -25,11 +25,12 @@ class ReplayRun {
 
   struct Result {
     SimulationResult simulation;
-    std::vector<replay::RankComparison> ranks;  ///< by trace
-    std::string remark;                         ///< what a change came to; empty: nothing to say
+    std::vector<replay::RankComparison> ranks;       ///< by trace
+    std::string remark;                              ///< what a change came to; empty: nothing to say
+    std::shared_ptr<const RecordedMachine> machine;  ///< that it took place on
   };
-  /// Makes who listens besides to the simulation of a job; null: nobody does.
-  using OpenSink = std::function<TimelineSink*(const Job&)>;
+  /// Makes who listens besides to the simulation of a job on a machine; null: nobody does.
+  using OpenSink = std::function<TimelineSink*(const Job&, const Fabric&)>;
   /// @param change null: as recorded
   /// @param engine as RecordedMachine::simulate() has it
   [[nodiscard]] Result simulate(const replay::WhatIfSpec* change, const OpenSink& open_timeline = {},
@@ -49,12 +50,18 @@ class ReplayRun {
   void expect_known_families(const YamlDocument& document) const;
   void place(const SourceLocation& at);
 
+  /// The replay's machine, or the one that a change names. @throws InputError where it cannot be
+  [[nodiscard]] std::shared_ptr<const RecordedMachine> machine_for(const replay::WhatIfSpec& change) const;
+  /// Puts a job on another machine than the replay's; adds to the remark what that assumes.
+  void move(Job& job, const RecordedMachine& machine, std::string& remark) const;
+
   [[nodiscard]] Job changed(const Job& job, const replay::WhatIfSpec& change) const;
   [[nodiscard]] replay::Rebucketed with_buckets(const replay::BucketEdit& edit) const;
 
   ReplaySpec spec_;
   KernelFamilies families_;
   SourceLocation at_;  // what the traces do not allow is told there
+  ConfigPath configs_;
   replay::Replay replay_;
   std::shared_ptr<const RecordedMachine> machine_;
   std::vector<replay::TransferComparison> transfers_;

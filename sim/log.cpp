@@ -36,6 +36,10 @@ std::array<ComponentLog, kComponents.size()> made_logs() {
   sink->set_pattern("%^%l%$: %v");
   const auto named_sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   named_sink->set_pattern("%^%l%$: %n: %v");
+  if (const char* none = std::getenv("NO_COLOR"); none != nullptr && *none != '\0') {  // no-color.org
+    sink->set_color_mode(spdlog::color_mode::never);
+    named_sink->set_color_mode(spdlog::color_mode::never);
+  }
   std::array<ComponentLog, kComponents.size()> logs;
   for (std::size_t i = 0; i < logs.size(); ++i) {
     const bool is_app = static_cast<LogComponent>(i) == LogComponent::App;

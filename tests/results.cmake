@@ -15,3 +15,6 @@ set_tests_properties(folder_of_results PROPERTIES LABELS unit TIMEOUT 300 COST 2
 add_test(NAME report_page COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/report_page_test.py
          $<TARGET_FILE:lockstep>)
 set_tests_properties(report_page PROPERTIES LABELS unit TIMEOUT 300)
+
+add_test(NAME options COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/options_test.py $<TARGET_FILE:lockstep>)
+set_tests_properties(options PROPERTIES LABELS unit TIMEOUT 300)

@@ -6,6 +6,7 @@ add_test(NAME format COMMAND python3 -B ${tools}/check_format.py)
 add_test(NAME links COMMAND python3 -B ${tools}/check_links.py ${PROJECT_SOURCE_DIR})
 add_test(NAME english COMMAND python3 -B ${tools}/check_english.py ${PROJECT_SOURCE_DIR})
 add_test(NAME changelog COMMAND python3 -B ${tools}/check_changelog.py)
+add_test(NAME schema_lines COMMAND python3 -B ${tools}/schema_lines.py)
 add_test(NAME readme COMMAND python3 -B ${tools}/readme_answers.py)
 add_test(NAME layering COMMAND python3 -B ${tools}/check_layering.py ${PROJECT_SOURCE_DIR})
 add_test(NAME layering_check COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/style/check_layering_test.py)
@@ -26,5 +27,5 @@ endif()
 
 set_tests_properties(format PROPERTIES SKIP_RETURN_CODE 77)  # another clang-format than tools/clang_version.py names
 set_tests_properties(headers PROPERTIES TIMEOUT 900 RUN_SERIAL TRUE)
-set_tests_properties(format links english changelog readme layering layering_check one_definition one_definition_check
+set_tests_properties(format links english changelog readme schema_lines layering layering_check one_definition one_definition_check
                      source_batches transcript_runner headers PROPERTIES LABELS style)

@@ -24,13 +24,17 @@ def table():
 
 
 def step_time(text):
-    """Of an answer to `lockstep run`; of the best point in one to `lockstep sweep`; what a schedule saves."""
+    """Of an answer to `lockstep run`; of the best point in one to `lockstep sweep`; what a schedule saves;
+    days of a training."""
     of_run = re.search(r"^(?:step|run) time +(\S+ \S+)", text, re.MULTILINE)
     if of_run:
         return of_run.group(1)
     of_schedule = re.search(r"^time saved +(\S+ %)", text, re.MULTILINE)
     if of_schedule:
         return f"{of_schedule.group(1)} of the time saved"
+    of_size = re.search(r"^(\d+ GPUs) \(.*?\) train \S+ \S+ tokens in (\S+ \S+)", text, re.MULTILINE)
+    if of_size:
+        return f"{of_size.group(2)} on {of_size.group(1)}"
     points = re.search(r"^  (\d+) points", text, re.MULTILINE).group(1)
     best = re.search(r"^ \* .*?  (\d\S* (?:s|ms|us))  ", text, re.MULTILINE).group(1)
     return f"{best}, best of {points}"

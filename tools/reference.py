@@ -34,7 +34,8 @@ def alternatives(schema: dict, definitions: dict):
         if name.split("_in_part")[0] not in KINDS:
             yield from alternatives(definitions[name], definitions)
         return
-    nested = [schema[key] for key in ("then", "else") if key in schema][-1:]
+    branches = [schema[key] for key in ("else", "then") if key in schema]
+    nested = branches if schema.get("if") == {"type": "object"} else branches[:1]  # a mapping or something else
     for key in ("allOf", "anyOf", "oneOf"):
         nested += schema.get(key, [])
     if not nested:

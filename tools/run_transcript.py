@@ -3,7 +3,7 @@
 
     run_transcript.py --lockstep build/lockstep golden scenarios/NAME [--update]
         `lockstep run scenarios/NAME/scenario.yaml` (`lockstep sweep` where the scenario has a `matrix:`, `lockstep
-        schedule` where it has a `schedule:`) against
+        schedule` where it has a `schedule:`; the words of scenarios/NAME/command.txt where that is there) against
         scenarios/NAME/expected.txt: standard output. What changes from run to run (wall time, the output folder)
         goes to standard error, which is not compared.
 
@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "tests/inputs"
-WRITERS = ("run", "sweep", "search", "schedule")
+WRITERS = ("run", "sweep", "search", "schedule", "size")
 
 
 def run(lockstep: Path, words: list, folder: Path, output: Path):
@@ -44,7 +44,9 @@ def golden(lockstep: Path, scenario: Path, output: Path):
     file = scenario / "scenario.yaml"
     text = (ROOT / file).read_text()
     command = "sweep" if "\nmatrix:" in text else "schedule" if "\nschedule:" in text else "run"
-    code, said, complained = run(lockstep, [command, str(file)], ROOT, output)
+    other = ROOT / scenario / "command.txt"
+    words = shlex.split(other.read_text()) if other.exists() else [command, str(file)]
+    code, said, complained = run(lockstep, words, ROOT, output)
     problem = None if code == 0 else f"exit code {code}:\n{complained}"
     return ROOT / scenario / "expected.txt", said, problem
 

@@ -121,8 +121,41 @@ void NetworkSpec::check() const {
   if (shape != NetworkShape::Dragonfly && leaves_per_group != 0) {
     throw FieldError{"leaves_per_group", "only a dragonfly has groups: say shape: dragonfly"};
   }
+  check_fat_tree();
   if (!(oversubscription > 0)) {
     throw FieldError{"oversubscription", "must be greater than 0, e.g. 2 for 2:1"};
+  }
+}
+
+void NetworkSpec::check_fat_tree() const {
+  const NetworkSpec usual;
+  if (shape != NetworkShape::FatTree) {
+    const char* const key = nodes_per_pod != usual.nodes_per_pod                 ? "nodes_per_pod"
+                            : cores != usual.cores                               ? "cores"
+                            : pod_oversubscription != usual.pod_oversubscription ? "pod_oversubscription"
+                            : rails                                              ? "rails"
+                                                                                 : nullptr;
+    if (key != nullptr) {
+      throw FieldError{key, "only a fat tree has pods: say shape: fat_tree"};
+    }
+    return;
+  }
+  if (nodes_per_pod < 1) {
+    throw FieldError{"nodes_per_pod", "a fat tree needs it: nodes below the spines of one pod, e.g. 32"};
+  }
+  if (nodes_per_leaf > 0 && nodes_per_pod % nodes_per_leaf != 0) {
+    throw FieldError{"nodes_per_leaf", fmt::format("must divide the {} nodes of a pod", nodes_per_pod)};
+  }
+  if (spines < 1) {
+    throw FieldError{"spines", "a pod of a fat tree has at least one"};
+  }
+  if (cores < 1 || cores > kMostDrawn || (cores > 1 && cores % spines != 0)) {
+    throw FieldError{"cores",
+                     fmt::format("must be 1, or a multiple of the {} spines of a pod, and at most {}", spines,
+                                 kMostDrawn)};
+  }
+  if (!(pod_oversubscription > 0)) {
+    throw FieldError{"pod_oversubscription", "must be greater than 0, e.g. 2 for 2:1"};
   }
 }
 

@@ -68,6 +68,7 @@ enum class NetworkShape : std::uint8_t {
   RailOptimised,  ///< NICs of one index share leaves; spines join all leaves
   LeafSpine,      ///< all NICs of a node share a leaf; spines join all leaves
   Torus,          ///< all NICs of a node share a leaf; leaves form a torus
+  FatTree,        ///< three tiers: pods of leaves and spines, whose spines core switches join
   Dragonfly,      ///< all NICs of a node share a leaf; leaves form groups, groups are joined pair by pair
   None,           ///< what is drawn by hand
 };
@@ -76,6 +77,7 @@ constexpr auto names_of(NetworkShape /*unused*/) {
   return std::to_array<EnumName<NetworkShape>>({{NetworkShape::RailOptimised, "rail_optimised"},
                                                 {NetworkShape::LeafSpine, "leaf_spine"},
                                                 {NetworkShape::Torus, "torus"},
+                                                {NetworkShape::FatTree, "fat_tree"},
                                                 {NetworkShape::Dragonfly, "dragonfly"},
                                                 {NetworkShape::None, "none"}});
 }
@@ -91,13 +93,21 @@ struct NetworkSpec {
   std::vector<int> dimensions;  ///< of a torus
   int leaves_per_group = 0;     ///< of a dragonfly
   int global_links = 1;         ///< of a dragonfly, for each leaf
+  int nodes_per_pod = 0;        ///< of a fat tree
+  int cores = 1;                ///< of a fat tree
+  double pod_oversubscription = 1;
+  bool rails = false;  ///< of a fat tree: leaves as of rail_optimised
   double oversubscription = 1;
   Seconds uplink_latency{150e-9};  ///< 130 ns of a QM8700 (data sheet) and 4 m of fibre at 5 ns/m
 
   template <class Visitor>
   static void describe(Visitor& key, NetworkSpec& network) {
     const NetworkSpec usual;
-    key.optional("shape", network.shape, usual.shape, "rail_optimised, leaf_spine, torus, dragonfly or none");
+    key.optional(
+        "shape", network.shape, usual.shape,
+        "rail_optimised: NICs of one index share leaves, spines join them; leaf_spine: all NICs of a "
+        "node share a leaf; fat_tree: pods of leaves and spines below core switches; torus, "
+        "dragonfly: leaves joined to each other; none: what is drawn by hand");
     key.optional(
         "fabric", network.fabric, std::nullopt,
         "how NCCL sends between nodes, a name of configs/fabrics: ib, roce, efa, cxi, tcpxo, sockets; "
@@ -106,9 +116,18 @@ struct NetworkSpec {
     key.optional("nics_per_node", network.nics_per_node, usual.nics_per_node,
                  "plugged in, spread evenly over those of a node; 0: all");
     key.optional("nodes_per_leaf", network.nodes_per_leaf, usual.nodes_per_leaf,
-                 "0: all nodes; of a torus or dragonfly one");
+                 "0: all nodes, of a fat tree all of a pod; of a torus or dragonfly one");
     key.optional("spines", network.spines, usual.spines,
-                 "1 stands for perfectly balanced uplinks; more: ECMP by hash; 0: none (rail-only)");
+                 "1 stands for perfectly balanced uplinks; more: ECMP by hash; 0: none (rail-only); of a fat "
+                 "tree in each pod");
+    key.optional("nodes_per_pod", network.nodes_per_pod, usual.nodes_per_pod, "of a fat tree");
+    key.optional("cores", network.cores, usual.cores,
+                 "of a fat tree, a multiple of its spines, each of which has its own; 1 stands for perfectly "
+                 "balanced uplinks of all spines");
+    key.optional("pod_oversubscription", network.pod_oversubscription, usual.pod_oversubscription,
+                 "of a fat tree: bandwidth of a spine's links to leaves over that of its links to cores");
+    key.optional("rails", network.rails, usual.rails,
+                 "of a fat tree: NICs of one index share the leaves of a pod, as of rail_optimised");
     key.optional("dimensions", network.dimensions, {}, "of a torus of leaves, e.g. [4, 4]");
     key.optional("leaves_per_group", network.leaves_per_group, usual.leaves_per_group, "of a dragonfly");
     key.optional("global_links", network.global_links, usual.global_links,
@@ -120,6 +139,9 @@ struct NetworkSpec {
   }
 
   void check() const;
+
+ private:
+  void check_fat_tree() const;
 };
 
 struct ClusterSpec {

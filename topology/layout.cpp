@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <set>
@@ -21,6 +23,9 @@ constexpr int kGpuRow = 100;    // rows are numbered downwards; PCIe switches ar
 constexpr int kNvSwitchRow = 101;
 constexpr int kSocketRow = 1;
 constexpr int kNicRow = 0;
+/// Switches of a network, the topmost first: those that join spines, those that join leaves, and leaves.
+enum class Tier : std::uint8_t { Core, Spine, Leaf };
+constexpr std::array<Tier, 3> kTiers{Tier::Core, Tier::Spine, Tier::Leaf};
 
 /// Neighbours of every vertex, each once per link.
 std::vector<std::vector<VertexId>> neighbours_of(const Fabric& fabric) {
@@ -53,16 +58,20 @@ class Drafting {
   }
 
   Layout draw() && {
-    const bool spines = !network_[VertexKind::SpineSwitch].empty();
-    const bool leaves = !network_[VertexKind::LeafSwitch].empty();
-    double top = kMargin + kRow * ((spines ? 1 : 0) + (leaves ? 1.2 : 0));
+    const bool cores = !network_[Tier::Core].empty();
+    const bool spines = !network_[Tier::Spine].empty();
+    const bool leaves = !network_[Tier::Leaf].empty();
+    double top = kMargin + kRow * ((cores ? 1 : 0) + (spines ? 1 : 0) + (leaves ? 1.2 : 0));
     double left = kMargin;
     for (const auto& [node, members] : members_) {
       left += draw_node(node, members, {left, top}) + kMargin;
     }
     layout_.width = std::max({left, widest_network_row() + 2 * kMargin, 420.0});
-    draw_network_row(VertexKind::SpineSwitch, kMargin + kRow / 4);
-    draw_network_row(VertexKind::LeafSwitch, kMargin + kRow / 4 + (spines ? kRow : 0));
+    double row = kMargin + kRow / 4;
+    for (const Tier tier : kTiers) {
+      draw_network_row(tier, row);
+      row += network_[tier].empty() ? 0 : kRow;
+    }
     layout_.height += kMargin;
     return std::move(layout_);
   }
@@ -82,8 +91,8 @@ class Drafting {
     std::map<int, std::vector<VertexId>> members;
     for (VertexId id = 0; id < fabric_.vertices().size(); ++id) {
       const Vertex& vertex = fabric_.vertices()[id];
-      if (vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch) {
-        network_[vertex.kind].push_back(id);
+      if (is_network_switch(vertex)) {
+        network_[tier_of(id)].push_back(id);
         continue;
       }
       all.insert(vertex.node);
@@ -93,8 +102,8 @@ class Drafting {
     members_ = all_fit ? std::move(members) : those_that_differ(members, most_nodes);
     layout_.nodes_left_out = static_cast<int>(all.size() - members_.size());
     if (layout_.nodes_left_out > 0) {  // only switches that something drawn hangs on
-      for (const VertexKind kind : {VertexKind::LeafSwitch, VertexKind::SpineSwitch}) {
-        std::erase_if(network_[kind], [&](VertexId id) { return !touches_drawing(id, kind); });
+      for (const Tier tier : {Tier::Leaf, Tier::Spine, Tier::Core}) {
+        std::erase_if(network_[tier], [&](VertexId id) { return !touches_drawing(id, tier); });
       }
     }
   }
@@ -143,11 +152,28 @@ class Drafting {
     return drawn;
   }
 
-  [[nodiscard]] bool touches_drawing(VertexId id, VertexKind kind) {
+  static bool is_network_switch(const Vertex& vertex) {
+    return vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch;
+  }
+
+  /// A spine that joins spines, and no leaf, is a core.
+  [[nodiscard]] Tier tier_of(VertexId id) const {
+    if (fabric_.vertices()[id].kind == VertexKind::LeafSwitch) {
+      return Tier::Leaf;
+    }
+    const auto joins = [&](VertexKind kind) {
+      return std::ranges::any_of(neighbours_[id],
+                                 [&](VertexId other) { return fabric_.vertices()[other].kind == kind; });
+    };
+    const bool is_core = joins(VertexKind::SpineSwitch) && !joins(VertexKind::LeafSwitch);
+    return is_core ? Tier::Core : Tier::Spine;
+  }
+
+  [[nodiscard]] bool touches_drawing(VertexId id, Tier tier) {
     return std::ranges::any_of(neighbours_[id], [&](VertexId other) {
-      if (kind == VertexKind::SpineSwitch) {
-        return std::ranges::find(network_[VertexKind::LeafSwitch], other) !=
-               network_[VertexKind::LeafSwitch].end();
+      if (tier != Tier::Leaf) {
+        const Row& below = network_[tier == Tier::Core ? Tier::Spine : Tier::Leaf];
+        return std::ranges::find(below, other) != below.end();
       }
       return members_.contains(fabric_.vertices()[other].node) && fabric_.vertices()[other].node >= 0;
     });
@@ -286,14 +312,16 @@ class Drafting {
   }
 
   [[nodiscard]] double widest_network_row() {
-    return kPitch * 1.3 *
-           static_cast<double>(
-               std::max(network_[VertexKind::LeafSwitch].size(), network_[VertexKind::SpineSwitch].size()));
+    std::size_t widest = 0;
+    for (const Tier tier : kTiers) {
+      widest = std::max(widest, network_[tier].size());
+    }
+    return kPitch * 1.3 * static_cast<double>(widest);
   }
 
-  void draw_network_row(VertexKind kind, double y) {
-    if (!network_[kind].empty()) {
-      spread(network_[kind], kMargin, layout_.width - 2 * kMargin, y);
+  void draw_network_row(Tier tier, double y) {
+    if (!network_[tier].empty()) {
+      spread(network_[tier], kMargin, layout_.width - 2 * kMargin, y);
     }
   }
 
@@ -302,7 +330,7 @@ class Drafting {
   std::vector<std::vector<LinkId>> leaving_;  // by vertex
   std::map<int, int> alike_;                  // by drawn node: how many like it are not drawn
   std::map<int, Row> members_;                // by node, -1 first
-  std::map<VertexKind, Row> network_;         // leaves and spines
+  std::map<Tier, Row> network_;               // its switches, by tier
   std::vector<int> levels_;                   // of PCIe switches
   // Numbers that tell devices and ends of links apart; rates are alike that are written alike.
   std::map<std::tuple<VertexKind, int, std::string>, std::size_t> devices_;

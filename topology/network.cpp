@@ -18,17 +18,26 @@ namespace {
 struct Leaf {
   VertexId vertex = 0;
   BytesPerSecond below;
+  int nodes = 0;  ///< which group of nodes it is below
 };
 
 bool has_spines(const NetworkSpec& network) {
   return network.shape == NetworkShape::RailOptimised || network.shape == NetworkShape::LeafSpine;
 }
 
+/// Nodes below a leaf; 0: all.
+int nodes_of_leaf(const NetworkSpec& network) {
+  const int usual = has_spines(network)                      ? 0
+                    : network.shape == NetworkShape::FatTree ? network.nodes_per_pod
+                                                             : 1;
+  return network.nodes_per_leaf == 0 ? usual : network.nodes_per_leaf;
+}
+
 /// The leaf that a port belongs to: groups of nodes first, rails second.
 std::pair<int, int> leaf_of(const NetworkSpec& network, const Port& port) {
-  const int usual = has_spines(network) ? 0 : 1;
-  const int nodes = network.nodes_per_leaf == 0 ? usual : network.nodes_per_leaf;
-  return {nodes == 0 ? 0 : port.node / nodes, network.shape == NetworkShape::RailOptimised ? port.rail : 0};
+  const int nodes = nodes_of_leaf(network);
+  const bool has_rails = network.shape == NetworkShape::RailOptimised || network.rails;
+  return {nodes == 0 ? 0 : port.node / nodes, has_rails ? port.rail : 0};
 }
 
 void add_switches(std::vector<Leaf>& leaves, Drawing& drawing) {
@@ -60,6 +69,64 @@ void draw_under_spines(const NetworkSpec& network, std::vector<Leaf>& leaves, Dr
           leaf.vertex, spine,
           {LinkKind::Network, leaf.below / (network.oversubscription * spines), network.uplink_latency});
     }
+  }
+}
+
+/// A switch above others, and the bandwidth of its links to them.
+struct Spine {
+  VertexId vertex = 0;
+  BytesPerSecond below;
+};
+
+/// Joins the spines of all pods: spine i of each to its own share of the cores, or all to the only core.
+void draw_cores(const NetworkSpec& network, const std::vector<VertexId>& cores,
+                const std::vector<std::vector<Spine>>& pods, Drawing& drawing) {
+  const std::size_t of_spine =
+      cores.size() == 1 ? 1 : cores.size() / static_cast<std::size_t>(network.spines);
+  for (const std::vector<Spine>& pod : pods) {
+    for (std::size_t i = 0; i < pod.size(); ++i) {
+      const std::size_t first = cores.size() == 1 ? 0 : i * of_spine;
+      for (std::size_t core = first; core < first + of_spine; ++core) {
+        drawing.connect(
+            pod[i].vertex, cores[core],
+            {LinkKind::Network, pod[i].below / (network.pod_oversubscription * static_cast<double>(of_spine)),
+             network.uplink_latency});
+      }
+    }
+  }
+}
+
+/// Three tiers (Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture",
+/// SIGCOMM 2008, sec. 3): each leaf of a pod has a link to each of the pod's spines. One pod needs no cores.
+void draw_fat_tree(const NetworkSpec& network, std::vector<Leaf>& leaves, Drawing& drawing) {
+  const int leaf_groups = network.nodes_per_pod / nodes_of_leaf(network);
+  const int pods = leaves.back().nodes / leaf_groups + 1;
+  const double cables = static_cast<double>(leaves.size()) * network.spines +
+                        static_cast<double>(pods) * std::max(network.spines, network.cores);
+  if (cables > kMostDrawn) {
+    throw FieldError{"network", fmt::format("{} pods with {} spines and {} cores need more than {} cables",
+                                            pods, network.spines, network.cores, kMostDrawn)};
+  }
+  std::vector<VertexId> cores;
+  for (int i = 0; i < (pods > 1 ? network.cores : 0); ++i) {
+    cores.push_back(drawing.add(
+        {VertexKind::SpineSwitch, -1, pods * network.spines + i, "core" + std::to_string(i), ""}));
+  }
+  std::vector<std::vector<Spine>> spines(static_cast<std::size_t>(pods));
+  for (int i = 0; i < pods * network.spines; ++i) {
+    spines[static_cast<std::size_t>(i / network.spines)].push_back(
+        {drawing.add({VertexKind::SpineSwitch, -1, i, "spine" + std::to_string(i), ""}), {}});
+  }
+  add_switches(leaves, drawing);
+  for (const Leaf& leaf : leaves) {
+    const BytesPerSecond width = leaf.below / (network.oversubscription * network.spines);
+    for (Spine& spine : spines[static_cast<std::size_t>(leaf.nodes / leaf_groups)]) {
+      spine.below += width;
+      drawing.connect(leaf.vertex, spine.vertex, {LinkKind::Network, width, network.uplink_latency});
+    }
+  }
+  if (!cores.empty()) {
+    draw_cores(network, cores, spines, drawing);
   }
 }
 
@@ -112,13 +179,15 @@ void draw_network(const NetworkSpec& network, const std::vector<Port>& ports, Dr
   }
   for (auto& [leaf, index] : number) {
     index = leaves.size();
-    leaves.emplace_back();
+    leaves.push_back({0, {}, leaf.first});
   }
   for (const Port& port : ports) {
     leaves[number.at(leaf_of(network, port))].below += port.wire.bandwidth;
   }
   if (has_spines(network)) {
     draw_under_spines(network, leaves, drawing);
+  } else if (network.shape == NetworkShape::FatTree) {
+    draw_fat_tree(network, leaves, drawing);
   } else {
     draw_joined(network, leaves, drawing);
   }

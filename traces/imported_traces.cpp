@@ -42,12 +42,6 @@ std::vector<std::string> files_of(const std::string& folder) {
   return files;
 }
 
-/// A file of another kind, which a folder may hold beside traces.
-class NoTrace : public InputError {
- public:
-  using InputError::InputError;
-};
-
 [[noreturn]] void reject(const std::string& file, int line, const std::string& found) {
   throw NoTrace{
       {file, line},

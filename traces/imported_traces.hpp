@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "traces/chakra/trace_summary.hpp"
 #include "traces/pipeline/timeline.hpp"
 #include "traces/pytorch_et/execution_trace.hpp"
@@ -24,8 +25,15 @@ struct ImportedTraces {
   [[nodiscard]] std::vector<const replay::RankRecording*> profiles() const;
 };
 
+/// A file of another kind, which a folder may hold beside traces.
+class NoTrace : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// @param paths files, or folders, whose files *.json, *.et, gz or not, are read
-/// @throws InputError for a file that was named and cannot be read as a trace; a folder without traces
+/// @throws NoTrace for a file that was named and is none; InputError for one that cannot be read, and a
+/// folder without traces
 [[nodiscard]] ImportedTraces import_traces(const std::vector<std::string>& paths);
 
 }  // namespace lockstep

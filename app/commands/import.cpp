@@ -1,11 +1,13 @@
 #include "app/commands/import.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <memory>
+#include <string_view>
 
 #include "app/trace_conversion.hpp"
 #include "base/config_path.hpp"
@@ -13,6 +15,7 @@
 #include "base/file.hpp"
 #include "import/imported.hpp"
 #include "import/launch_flags.hpp"
+#include "import/recognisers.hpp"
 #include "import/scenario_text.hpp"
 #include "scenario/outcome.hpp"
 #include "traces/imported_traces.hpp"
@@ -126,6 +129,15 @@ int list_traces(const ImportOptions& options, const std::vector<std::string>& fi
   return traces.damaged.empty() ? 0 : kExitInput;
 }
 
+/// Files that a scenario is made of, for a file that is no trace either.
+std::string other_kinds() {
+  std::vector<std::string_view> titles;
+  for (const importing::Recogniser& row : importing::recognisers()) {
+    titles.push_back(row.title);
+  }
+  return fmt::format("; nor a file that a scenario is made of: {}", fmt::join(titles, ", "));
+}
+
 /// Writes the scenario that the files describe, or the flags that start it.
 void describe(const ImportOptions& options, const std::vector<std::string>& files) {
   const ConfigPath configs = ConfigPath::standard();
@@ -158,7 +170,11 @@ int import_command(const ImportOptions& options) {
         "no file describes a job or a machine, of which a scenario could be written: see `lockstep list "
         "importers`; traces are simulated by `lockstep replay`"};
   }
-  return traces.empty() ? kExitOk : list_traces(options, traces);
+  try {
+    return traces.empty() ? kExitOk : list_traces(options, traces);
+  } catch (const NoTrace& problem) {
+    throw InputError{problem.where(), problem.problems().front().message + other_kinds()};
+  }
 }
 
 void add_import_command(CLI::App& app, std::function<int()>& action) {

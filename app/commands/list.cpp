@@ -8,10 +8,16 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "base/file.hpp"
 #include "base/suggest.hpp"
 #include "base/yaml_document.hpp"
+#include "base/yaml_reader.hpp"
 #include "import/recognisers.hpp"
+#include "ops/gpu/gpu_spec.hpp"
+#include "ops/workload/model_spec.hpp"
+#include "topology/read_cluster.hpp"
 
 namespace lockstep {
 namespace {
@@ -49,24 +55,78 @@ std::string line(const std::string& name, const std::string& title) {
   return title.empty() ? fmt::format("  {}\n", name) : fmt::format("  {:<24} {}\n", name, title);
 }
 
-std::string section(const ConfigPath& configs, const std::string& kind) {
-  std::string text = kind + ":\n";
+/// Sizes of a configuration, as its file has them: `80 GB, 3.35 TB/s, 989 TFLOP/s in BF16`.
+std::string sizes(const std::string& kind, const std::string& name, const ConfigPath& configs) {
+  const auto file = configs.find(kind, name);
+  try {
+    if (kind == GpuSpec::kConfigKind) {
+      const auto gpu = read_file<GpuSpec>(file, configs);
+      return fmt::format("{}, {}, {} in {}", to_string(gpu.memory), to_string(gpu.memory_bandwidth),
+                         to_string(std::max(gpu.peak.bf16, gpu.peak.fp16)),
+                         gpu.peak.bf16 >= gpu.peak.fp16 ? "BF16" : "FP16");
+    }
+    if (kind == NodeSpec::kConfigKind) {
+      const Fabric fabric = read_cluster(name + " x 1", configs).fabric();
+      const auto nics = std::ranges::count(fabric.vertices(), VertexKind::Nic, &Vertex::kind);
+      return fmt::format("{} x {}, {} NICs", fabric.gpus().size(),
+                         fabric.vertices()[fabric.gpus().front()].model, nics);
+    }
+    if (kind == ModelSpec::kConfigKind) {
+      const auto model = read_file<ModelSpec>(file, configs);
+      return model.transformer       ? fmt::format("{} layers of {}, {} heads, sequence {}",
+                                                   model.transformer->layers, model.transformer->hidden,
+                                                   model.transformer->heads, model.transformer->sequence)
+             : model.dlrm            ? "DLRM"
+             : model.cnn             ? "CNN"
+             : model.encoder_decoder ? "encoder and decoder"
+                                     : "XLNet";
+    }
+  } catch (const InputError&) {
+    return "";  // title() says so
+  }
+  return "";
+}
+
+struct Listed {
+  std::string kind, name, title, sizes;
+};
+
+/// All of a kind, by name.
+std::vector<Listed> listed(const ConfigPath& configs, const std::string& kind) {
+  std::vector<Listed> rows;
   if (kind == kImporters) {
     for (const importing::Recogniser& row : importing::recognisers()) {
-      text += line(std::string{row.name}, std::string{row.title});
+      rows.push_back({kind, std::string{row.name}, std::string{row.title}, ""});
     }
   } else if (kind == kScenarios) {
     for (const std::string& name : configs.scenarios()) {
       const auto file = configs.find_scenario(name);
       const std::string asked = question(file);
-      text += line(name, asked.empty() ? title(file, name) : asked);
+      rows.push_back({kind, name, asked.empty() ? title(file, name) : asked, ""});
     }
   } else {
     for (const std::string& name : configs.names(kind)) {
-      text += line(name, title(configs.find(kind, name), name));
+      const auto file = configs.find(kind, name);
+      rows.push_back({kind, name, title(file, name), sizes(kind, name, configs)});
     }
   }
+  return rows;
+}
+
+std::string section(const ConfigPath& configs, const std::string& kind) {
+  std::string text = kind + ":\n";
+  for (const Listed& row : listed(configs, kind)) {
+    text += line(row.name, row.sizes.empty() || row.title.empty() ? row.sizes + row.title
+                                                                  : row.sizes + "; " + row.title);
+  }
   return text;
+}
+
+/// The kinds that a listing shows. @param kind empty: all of what ships
+std::vector<std::string> kinds_shown(const ConfigPath& configs, const std::string& kind) {
+  std::vector<std::string> kinds = configs.kinds();
+  kinds.insert(kinds.begin(), kScenarios);
+  return kind.empty() ? kinds : std::vector<std::string>{kind};
 }
 
 }  // namespace
@@ -99,10 +159,24 @@ std::string names_text(const ConfigPath& configs, const std::string& kind) {
   return text;
 }
 
+std::string list_json(const ConfigPath& configs, const std::string& kind) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const std::string& each : kinds_shown(configs, kind)) {
+    for (const Listed& row : listed(configs, each)) {
+      rows.push_back({{"kind", row.kind}, {"name", row.name}, {"title", row.title}});
+      if (!row.sizes.empty()) {
+        rows.back()["sizes"] = row.sizes;
+      }
+    }
+  }
+  return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 void add_list_command(CLI::App& app, std::function<int()>& action) {
   struct Wanted {
     std::string kind;
     bool names = false;
+    std::string json;
   };
   const auto wanted = std::make_shared<Wanted>();
   CLI::App* command = app.add_subcommand("list", "name the shipped scenarios and configurations");
@@ -113,11 +187,17 @@ void add_list_command(CLI::App& app, std::function<int()>& action) {
   CLI::Option* kind =
       command->add_option("KIND", wanted->kind, "only these: scenarios, gpus, clusters, ..., importers");
   command->add_flag("--names", wanted->names, "names alone, one a line, for scripts")->needs(kind);
+  command->add_option("--json", wanted->json, "all as JSON; - for stdout instead of the text");
   command->callback([wanted, &action] {
     action = [wanted] {
       const ConfigPath configs = ConfigPath::standard();
       const std::string text = list_text(configs, wanted->kind);  // refuses an unknown kind
-      fmt::print("{}", wanted->names ? names_text(configs, wanted->kind) : text);
+      if (!wanted->json.empty() && wanted->json != "-") {
+        write_whole_file(wanted->json, list_json(configs, wanted->kind));
+      }
+      fmt::print("{}", wanted->json == "-" ? list_json(configs, wanted->kind)
+                       : wanted->names     ? names_text(configs, wanted->kind)
+                                           : text);
       return 0;
     };
   });

@@ -16,6 +16,9 @@ namespace lockstep {
 /// @throws InputError for an unknown kind, and where no configurations are found
 std::string list_text(const ConfigPath& configs, const std::string& kind);
 
+/// The same as JSON: [{kind, name, title, sizes}].
+std::string list_json(const ConfigPath& configs, const std::string& kind);
+
 /// The names of one kind alone, one a line.
 std::string names_text(const ConfigPath& configs, const std::string& kind);
 

@@ -55,11 +55,11 @@ std::unique_ptr<ResultFolder> folder_for(const std::string& path, ResultFolder::
 class TimelineFile {
  public:
   /// @param folder nullptr: none is written
-  TimelineFile(const ResultFolder* folder, const char* name, const Fabric& fabric)
-      : path_{folder == nullptr ? std::filesystem::path{} : folder->staged() / name}, fabric_{fabric} {}
+  TimelineFile(const ResultFolder* folder, const char* name)
+      : path_{folder == nullptr ? std::filesystem::path{} : folder->staged() / name} {}
 
   ReplayRun::OpenSink opener() {
-    return [this](const Job& job) -> TimelineSink* {
+    return [this](const Job& job, const Fabric& fabric) -> TimelineSink* {
       if (path_.empty()) {
         return nullptr;
       }
@@ -68,7 +68,7 @@ class TimelineFile {
       options.of_a_recording = true;
       // The job lives as long as its simulation: finish() needs it no more.
       job_ = std::make_unique<Job>(job);
-      writer_.emplace(*job_, fabric_.vertices(), options);
+      writer_.emplace(*job_, fabric.vertices(), options);
       std::vector<std::uint32_t> all(job_->ranks.size());
       std::iota(all.begin(), all.end(), 0U);
       page_.emplace(*job_, all);
@@ -91,25 +91,11 @@ class TimelineFile {
 
  private:
   std::filesystem::path path_;
-  const Fabric& fabric_;
   std::unique_ptr<Job> job_;
   std::optional<ChromeTraceWriter> writer_;
   std::optional<PageTimeline> page_;
   TimelineTee both_;
 };
-
-std::string sentence_of(const ReplayRun::Result& plain, const std::vector<WhatIfResult>& changes) {
-  const replay::Pair step = mean_step(plain);
-  std::string text = fmt::format("The replayed step takes {}, the recorded one {}: {:+.1f} %.",
-                                 to_string(Seconds{step.simulated}), to_string(Seconds{step.measured}),
-                                 step.measured > 0 ? 100 * (step.simulated / step.measured - 1) : 0.0);
-  if (!changes.empty()) {
-    const double changed = mean_step(changes.back().result).simulated;
-    text += fmt::format(" With {} it would take {}, {:+.1f} %.", changes.back().name,
-                        to_string(Seconds{changed}), 100 * (changed / step.simulated - 1));
-  }
-  return text;
-}
 
 /// Why a change has changed nothing.
 std::string nothing_changed(const replay::WhatIfSpec& change, const replay::Replay& replay) {
@@ -134,7 +120,7 @@ std::vector<WhatIfResult> simulate_changes(const ReplayRun& run, const ReplayRun
   const std::vector<replay::NamedWhatIf> changes = replay::one_by_one(run.spec().what_if);
   for (const replay::NamedWhatIf& change : changes) {
     const bool is_last = &change == &changes.back();
-    TimelineFile timeline{is_last ? folder : nullptr, kChanged, run.fabric()};
+    TimelineFile timeline{is_last ? folder : nullptr, kChanged};
     results.push_back({change.name, run.simulate(&change.edit, timeline.opener(), EngineMode::RunAhead)});
     ReplayRun::Result& result = results.back().result;
     if (result.remark.empty() && result.simulation.fingerprint == plain.simulation.fingerprint) {
@@ -196,7 +182,7 @@ int replay_command(const ReplayOptions& options) {
       }
     }
   }};
-  TimelineFile timeline{timelines.get(), kTimeline, run.fabric()};
+  TimelineFile timeline{timelines.get(), kTimeline};
   const ReplayRun::Result plain = run.simulate(nullptr, timeline.opener(), EngineMode::RunAhead);
   const std::string shown = timeline.finish(plain.simulation);
   const std::vector<WhatIfResult> changes = simulate_changes(run, plain, timelines.get());
@@ -205,11 +191,12 @@ int replay_command(const ReplayOptions& options) {
     converted = to_text(write_traces(run, *chakra, machine_of(run, document, configs)));
   }
   if (timelines) {
-    write_whole_file(timelines->staged() / kReportPage,
-                     page_html({"replay", run.replay().ranks.front().trace.file, sentence_of(plain, changes),
-                                replay_json(run, plain, changes), shown}));
+    write_whole_file(
+        timelines->staged() / kReportPage,
+        page_html({"replay", run.replay().ranks.front().trace.file, replay_sentence(run, plain, changes),
+                   replay_json(run, plain, changes), shown}));
     timelines->commit();
-    for (const std::string& name : timelines->names()) {
+    for (const std::string& name : options.quiet ? std::vector<std::string>{} : timelines->names()) {
       fmt::print(stderr, "{}: {}\n", name == kReportPage ? "look at it" : "timeline",
                  (timelines->path() / name).string());
     }
@@ -251,6 +238,7 @@ void add_replay_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--json", options->json, "everything as JSON; - for stdout instead of the tables");
   command->add_option("--chakra", options->chakra,
                       "folder for Chakra traces, one of each rank: every kernel on its stream");
+  command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->add_flag("--full", options->in_full, "also streams, all steps, and the whole import report");
   command->callback([options, assignments, &action] {
     action = [options, assignments] {

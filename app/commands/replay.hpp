@@ -19,6 +19,7 @@ struct ReplayOptions {
   std::string folder;               ///< for timelines; empty: none are written
   std::string json;                 ///< `-`: to stdout instead of the tables
   std::string chakra;               ///< folder for Chakra traces of the replay; empty: none are written
+  bool quiet = false;
   bool in_full = false;
 };
 

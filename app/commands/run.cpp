@@ -201,7 +201,7 @@ int run_command(const RunOptions& options) {
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
   ResolvedScenario resolved = build(document, configs);
-  check_memory(resolved);
+  check_memory(resolved, as_typed(options.scenario, options.overrides));
   // Before there are threads, and a clock of SimGrid's.
   const std::vector<ImprovedStep> improved = more_of_each_resource(options, resolved, progress);
   check_outputs({options.json, traced_file_of(options)});

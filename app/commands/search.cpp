@@ -157,7 +157,7 @@ int search_command(const SearchCommandOptions& options) {
   progress.say("building " + path.string());
   const ShardingProblem problem{std::move(document), configs};
   ResultFolder folder{result_folder(options.folder, path), is_of_search};
-  check_outputs({options.policy.save_weights});
+  check_outputs({options.policy.save_weights, options.json});
   BestSoFar best_so_far;
   const Interruption interruption{
       [&] { keep(best_so_far.best(), folder, problem.resolved().scenario.name); }};
@@ -180,7 +180,14 @@ int search_command(const SearchCommandOptions& options) {
   const Candidate& best = best_or_error(problem, result, options, path);
   write_files(problem, result, best, folder.staged());
   folder.commit();
-  fmt::print("{}", search_text(problem, result, best));
+  if (options.json == "-") {
+    fmt::print("{}", search_json(result, best));
+  } else {
+    if (!options.json.empty()) {
+      write_whole_file(options.json, search_json(result, best));
+    }
+    fmt::print("{}", search_text(problem, result, best));
+  }
   if (!options.quiet) {
     fmt::print(
         stderr,
@@ -233,6 +240,7 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("-o,--output", options->folder, "folder for the plan (default: lockstep-out/NAME)");
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
       ->allow_extra_args(false);
+  command->add_option("--json", options->json, "the result as JSON; - for stdout instead of the text");
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->callback([options, assignments, budget, &action] {
     action = [options, assignments, budget] {

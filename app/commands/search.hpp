@@ -23,6 +23,7 @@ struct SearchCommandOptions {
   std::uint64_t seed = 1;
   PolicyRequest policy;
   std::string costs;  ///< file of the cost networks that NeuroShard's methods ask; empty: the fast models
+  std::string json;   ///< `-`: to stdout instead of the text
   bool quiet = false;
 };
 

@@ -8,22 +8,21 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <sstream>
 
 #include "app/plans/plan_file.hpp"
+#include "app/plans/plan_options.hpp"
 #include "app/plans/plan_text.hpp"
 #include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "app/sweep/sweep_place.hpp"
 #include "base/file.hpp"
 #include "base/forked_tasks.hpp"
-#include "base/parse_units.hpp"
 #include "calibration/band.hpp"
+#include "calibration/tie.hpp"
 #include "import/launch_flags.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/opened_scenario.hpp"
 #include "scenario/outcome.hpp"
-#include "search/plans/plan_choices.hpp"
 
 namespace lockstep {
 namespace {
@@ -31,27 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMost = 1'000'000;  // beyond it something was mistyped
-
-PlanSpace space_of(const PlanProblem& problem, const std::vector<std::string>& only) {
-  PlanSpace space = usual_space(problem);
-  for (const std::string& choice : only) {
-    const auto equals = choice.find('=');
-    if (equals == std::string::npos) {
-      throw std::invalid_argument{fmt::format("--only {}: expected KEY=A,B, e.g. tensor=4,8", choice)};
-    }
-    std::vector<std::string> values;
-    std::istringstream list{choice.substr(equals + 1)};
-    for (std::string value; std::getline(list, value, ',');) {
-      values.push_back(value);
-    }
-    if (values.empty() || std::ranges::count(values, "") > 0) {
-      throw std::invalid_argument{
-          fmt::format("--only {}: a choice is missing; expected KEY=A,B, e.g. tensor=4,8", choice)};
-    }
-    space = restricted(std::move(space), choice.substr(0, equals), values);
-  }
-  return space;
-}
 
 /// The number of `plan_3.yaml` or `launch_3.sh`; 0: of another name.
 std::size_t number_of_plan(const std::string& name, std::string_view before, std::string_view behind) {
@@ -80,12 +58,12 @@ std::string sentence_of(const PlanSearchResult& result, const FoundPlan& best) {
   const PlanEvaluation& found = *best.evaluation;
   const Band band = calibrated(found.band);
   const auto ties = std::ranges::count_if(result.plans, [&](const FoundPlan& plan) {
-    return plan.evaluation && plan.evaluation->step * (1 - band.faster) <= found.step;
+    return plan.evaluation && is_tie(found.step, plan.evaluation->step, band);
   });
   return fmt::format("The fastest of {} simulated plans takes {} a step, {}, on {} GPUs: {}.{}",
                      result.plans.size(), to_string(Seconds{found.step}), in_words(band), best.candidate.gpus,
                      in_words(best.candidate),
-                     ties > 1 ? fmt::format(" {} more lie within its band.", ties - 1) : "") +
+                     ties > 1 ? fmt::format(" It is a tie with {} more within its band.", ties - 1) : "") +
          (result.own && result.own->fits()
               ? fmt::format(" The scenario's own plan takes {}.", to_string(Seconds{result.own->step}))
               : std::string{});
@@ -180,7 +158,7 @@ int search_plans_command(const SearchPlansOptions& options) {
   }
   auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   PlanEvaluator evaluator{std::move(document), configs, options.gpus};
-  const PlanSpace space = space_of(evaluator.problem(), options.only);
+  const PlanSpace space = space_with_only(evaluator.problem(), options.only);
   ResultFolder folder{result_folder(options.folder, path), is_of_plan};
   check_outputs({options.json});
   const PlanSearchOptions search{options.budget, options.jobs, options.keep};
@@ -198,23 +176,10 @@ struct PlanCommandLine {
   std::size_t jobs = 0;
 };
 
-std::chrono::duration<double> budget_of(const std::string& text) {
-  Seconds budget;
-  try {
-    parse(text, budget);
-  } catch (const std::invalid_argument& problem) {
-    throw std::invalid_argument{fmt::format("--budget {}: {}; e.g. 10s", text, problem.what())};
-  }
-  if (!(budget > Seconds{0})) {
-    throw std::invalid_argument{fmt::format("--budget {}: more than 0 s, e.g. 10s", text)};
-  }
-  return std::chrono::duration<double>{budget.in_base_units()};
-}
-
 int plan_command(PlanCommandLine given) {
   given.options.overrides = overrides_of(given.assignments);
   if (!given.budget.empty()) {
-    given.options.budget = budget_of(given.budget);
+    given.options.budget = search_budget(given.budget);
   }
   given.options.jobs =
       given.jobs > 0 ? given.jobs : static_cast<std::size_t>(usual_jobs({}, process_environment()));

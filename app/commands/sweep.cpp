@@ -16,6 +16,8 @@
 #include "app/sweep/sweep_table.hpp"
 #include "base/file.hpp"
 #include "base/forked_tasks.hpp"
+#include "base/shell_words.hpp"
+#include "scenario/opened_scenario.hpp"
 
 namespace lockstep {
 namespace {
@@ -116,11 +118,15 @@ int sweep_command(const SweepCommandOptions& options) {
   const Environment environment = process_environment();
   const SweepPlace place = sweep_place(options.shard, environment);
   const auto standard = ConfigPath::standard();
-  const fs::path scenario = standard.find_scenario(options.scenario);
+  const fs::path scenario = scenario_path(options.scenario, standard);
   progress.say("reading the points of " + scenario.string());
   const SweepPlan plan{scenario, standard, overrides_of(options.assignments)};
   const fs::path folder = result_folder(options.folder, scenario);
   if (!options.slurm.empty()) {
+    if (scenario == kStandardInput) {
+      throw std::invalid_argument{
+          "--slurm: the tasks of the array read the scenario again: give its file, not -"};
+    }
     progress.done();
     return write_slurm_script(options, plan, scenario, folder);
   }

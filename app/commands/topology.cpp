@@ -14,7 +14,7 @@
 #include "app/topology_text.hpp"
 #include "base/file.hpp"
 #include "base/suggest.hpp"
-#include "topology/read_cluster.hpp"
+#include "scenario/machine_called.hpp"
 #include "topology/render_dot.hpp"
 #include "topology/render_svg.hpp"
 
@@ -39,7 +39,7 @@ VertexId vertex_called(const Fabric& fabric, const std::string& name) {
 }  // namespace
 
 int topology_command(const TopologyOptions& options) {
-  const Fabric fabric = read_cluster(options.cluster).fabric();
+  const Fabric fabric = machine_called(options.cluster, options.overrides);
   check_outputs({options.dot, options.svg, options.json});
   std::vector<AskedRoute> routes;
   for (const auto& [from, to] : options.routes) {
@@ -69,18 +69,31 @@ void add_topology_command(CLI::App& app, std::function<int()>& action) {
       "examples:\n"
       "  lockstep topology dgx_a100\n"
       "  lockstep topology 'dgx_a100 x 4' --route node0.gpu0 node3.gpu5\n"
-      "  lockstep topology drawn_ring --svg ring.svg");
+      "  lockstep topology drawn_ring --svg ring.svg\n"
+      "  lockstep topology my_scenario.yaml                        the machine of a scenario, with its "
+      "faults\n"
+      "  lockstep topology '{ nodes: [dgx_a100 x 4], network: { shape: leaf_spine, nodes_per_leaf: 2 } }'");
   command
-      ->add_option("CLUSTER", options->cluster,
-                   "e.g. dgx_a100, 'dgx_a100 x 4', a name of configs/clusters, a file")
+      ->add_option(
+          "CLUSTER", options->cluster,
+          "e.g. dgx_a100, 'dgx_a100 x 4', a name of configs/clusters, a scenario or its name, a file "
+          "of a node or cluster, or one in place: '{ nodes: [dgx_a100 x 4] }'")
       ->required();
+  const auto assignments = std::make_shared<std::vector<std::string>>();
+  command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
+      ->allow_extra_args(false);
   command->add_option("--route", options->routes,
                       "show the route between two devices, e.g. node0.gpu0 node1.gpu3");
   command->add_option("--flow", options->flow, "which of parallel connections --route shows (default 0)");
   command->add_option("--dot", options->dot, "write a Graphviz file");
   command->add_option("--svg", options->svg, "write a picture");
   command->add_option("--json", options->json, "write everything as JSON; - for stdout");
-  command->callback([options, &action] { action = [options] { return topology_command(*options); }; });
+  command->callback([options, assignments, &action] {
+    action = [options, assignments] {
+      options->overrides = overrides_of(*assignments);
+      return topology_command(*options);
+    };
+  });
 }
 
 }  // namespace lockstep

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "scenario/overrides.hpp"
+
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
@@ -13,7 +15,8 @@ class App;
 namespace lockstep {
 
 struct TopologyOptions {
-  std::string cluster;
+  std::string cluster;                                      ///< or a scenario
+  std::vector<Override> overrides;                          ///< of the scenario
   std::vector<std::pair<std::string, std::string>> routes;  ///< names of vertices
   std::uint64_t flow = 0;
   std::string dot;  ///< files; empty: not asked for

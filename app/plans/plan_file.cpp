@@ -6,6 +6,7 @@
 
 #include "base/yaml_text.hpp"
 #include "base/yaml_value.hpp"
+#include "scenario/opened_scenario.hpp"
 
 namespace lockstep {
 namespace {
@@ -60,7 +61,7 @@ void say_defaults(const YamlNode& before, const YamlNode& now, const Parallelism
 
 std::string plan_file_text(const PlanEvaluator& evaluator, const PlanCandidate& candidate,
                            const fs::path& scenario) {
-  if (has_configurations_beside(scenario)) {
+  if (scenario == kStandardInput || has_configurations_beside(scenario)) {
     return evaluator.effective(candidate);
   }
   const YamlNode before = YamlDocument::from_file(scenario).root();

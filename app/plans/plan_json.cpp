@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/plans/plan_text.hpp"
 #include "base/parameters.hpp"
@@ -47,6 +48,15 @@ Json found_json(const PlanEvaluator& evaluator, const FoundPlan& found) {
       json["memory"][std::string{name_of(static_cast<MemoryUse>(use))}] = found.evaluation->memory.bytes[use];
     }
     json["host_memory_share"] = found.evaluation->host_share;
+  }
+  const Figures figures = figures_of_plan(evaluator, found);
+  for (const auto& [key, value] : {std::pair{"samples_per_s", figures.samples_per_s},
+                                   {"tokens_per_s", figures.tokens_per_s},
+                                   {"mfu", figures.mfu},
+                                   {"cost_per_million_tokens", figures.cost_per_million}}) {
+    if (value) {
+      json[key] = *value;
+    }
   }
   return json;
 }

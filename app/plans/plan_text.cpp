@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "app/counted.hpp"
 #include "app/report.hpp"
 #include "base/yaml_text.hpp"
 #include "base/yaml_value.hpp"
 #include "calibration/band.hpp"
+#include "calibration/tie.hpp"
 #include "scenario/memory_demand.hpp"
 #include "search/plans/least_gpus.hpp"
 #include "search/plans/plan_variants.hpp"
@@ -90,15 +92,19 @@ std::string memory_text(const FoundPlan& plan) {
 }
 
 std::string table_text(const PlanEvaluator& evaluator, const std::vector<FoundPlan>& plans) {
-  std::string text = fmt::format("{:>5}  {:>10}  {:>12}  {:>10}  {:>23}  {:>4}  {}\n", "", "step time",
-                                 "band", "samples/s", "memory", "GPUs", "plan");
+  const bool has_price = evaluator.scenario().price_per_gpu_hour.has_value();
+  std::string text =
+      fmt::format("{:>5}  {:>10}  {:>12}  {:>6}  {:>10}{}  {:>23}  {:>4}  {}\n", "", "step time", "band",
+                  "MFU", "tokens/s", has_price ? "  cost/Mtoken" : "", "memory", "GPUs", "plan");
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const PlanFigures figures = plans[i].figures();
-    const auto batch = static_cast<double>(evaluator.problem().global_batch);
-    text += fmt::format(
-        "{:>5}  {:>10}  {:>12}  {:>10.4g}  {:>23}  {:>4}  {}\n", i + 1, to_string(Seconds{figures.step}),
-        plans[i].evaluation ? in_words(calibrated(plans[i].evaluation->band)) : "est.", batch / figures.step,
-        memory_text(plans[i]), figures.gpus, in_words(plans[i].candidate));
+    const Figures figures = figures_of_plan(evaluator, plans[i]);
+    text += fmt::format("{:>5}  {:>10}  {:>12}  {:>6}  {:>10}{}  {:>23}  {:>4}  {}\n", i + 1,
+                        to_string(Seconds{plans[i].figures().step}),
+                        plans[i].evaluation ? in_words(calibrated(plans[i].evaluation->band)) : "est.",
+                        figures.mfu ? fmt::format("{:.1f} %", 100 * *figures.mfu) : "",
+                        counted(figures.tokens_per_s.value_or(0)),
+                        has_price ? fmt::format("  {:>11.4g}", *figures.cost_per_million) : "",
+                        memory_text(plans[i]), plans[i].candidate.gpus, in_words(plans[i].candidate));
   }
   if (std::ranges::any_of(plans, [](const FoundPlan& plan) { return share_of_gpu(plan) > kTight; })) {
     text += fmt::format(
@@ -108,6 +114,21 @@ std::string table_text(const PlanEvaluator& evaluator, const std::vector<FoundPl
         100 * kTight);
   }
   return text;
+}
+
+/// How many of the simulated plans cannot be told from the best by its band; "" where none.
+std::string tie_text(const PlanSearchResult& result, const FoundPlan& best) {
+  if (!best.evaluation) {
+    return "";
+  }
+  const Band band = calibrated(best.evaluation->band);
+  const auto ties = std::ranges::count_if(result.plans, [&](const FoundPlan& plan) {
+    return plan.candidate.gpus == best.candidate.gpus &&
+           is_tie(best.figures().step, plan.figures().step, band);
+  });
+  return ties > 1 ? fmt::format("a tie: {} more of the {} simulated plans lie within the best one's band\n",
+                                ties - 1, result.plans.size())
+                  : "";
 }
 
 int own_gpus(const PlanEvaluator& evaluator) {
@@ -214,6 +235,11 @@ std::string plan_text(const PlanEvaluator& evaluator, const PlanCandidate& candi
                      accumulates ? "gradient_accumulation: 1, " : "", candidate.micro_batch);
 }
 
+Figures figures_of_plan(const PlanEvaluator& evaluator, const FoundPlan& plan) {
+  return figures_of(evaluator.scenario(), plan.figures().step, static_cast<std::size_t>(plan.candidate.gpus),
+                    Seconds{plan.evaluation ? plan.evaluation->at_peak : 0});
+}
+
 std::string gaps_text(const PlanSearchResult& result) {
   if (!result.has_gaps()) {
     return "";
@@ -266,8 +292,8 @@ std::string plans_text(const PlanEvaluator& evaluator, const PlanSearchResult& r
     text += gaps_text(result) + "\n\n";
   }
   text += fmt::format("the fastest\n{}\n", table_text(evaluator, best));
-  text += fmt::format("{}\n{}\n", plan_text(evaluator, best.front().candidate),
-                      own_text(evaluator, result, best.front()));
+  text += fmt::format("{}\n{}{}\n", plan_text(evaluator, best.front().candidate),
+                      tie_text(result, best.front()), own_text(evaluator, result, best.front()));
   if (evaluator.problem().gpus.size() > 1) {
     text += fmt::format("the fastest of each number of GPUs\n{}\n",
                         table_text(evaluator, best_of_gpus(evaluator, result)));

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "scenario/figures.hpp"
 #include "search/plans/plan_evaluator.hpp"
 #include "search/plans/plan_search.hpp"
 
@@ -25,6 +26,9 @@ namespace lockstep {
 
 /// The text where no plan fits: the leanest plan, what holds its memory, and what would make it fit.
 [[nodiscard]] std::string no_plan_text(const PlanEvaluator& evaluator, const PlanSearchResult& result);
+
+/// Tokens, MFU (of a simulated plan) and cost.
+[[nodiscard]] Figures figures_of_plan(const PlanEvaluator& evaluator, const FoundPlan& plan);
 
 [[nodiscard]] std::string plans_json(const PlanEvaluator& evaluator, const PlanSearchResult& result,
                                      std::size_t keep);

@@ -1,13 +1,13 @@
 #include "app/sweep/slurm_script.hpp"
 
+#include "base/shell_words.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace lockstep {
 namespace {
-
-constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+,%@";
 
 /// Slurm's job names are one word.
 std::string one_word(const std::string& name) {
@@ -25,17 +25,6 @@ std::string one_word(const std::string& name) {
 }
 
 }  // namespace
-
-std::string shell_quoted(const std::string& word) {
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
-    return word;
-  }
-  std::string quoted = "'";
-  for (const char c : word) {
-    quoted += c == '\'' ? "'\\''" : std::string{c};
-  }
-  return quoted + "'";
-}
 
 std::string slurm_script(const SlurmJob& job) {
   std::string sets;

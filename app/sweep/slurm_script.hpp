@@ -18,7 +18,4 @@ struct SlurmJob {
 /// A script for `sbatch`: a job array of which each task is one shard of the sweep.
 [[nodiscard]] std::string slurm_script(const SlurmJob& job);
 
-/// A word as a shell reads it back: in single quotes where it has to be.
-[[nodiscard]] std::string shell_quoted(const std::string& word);
-
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "base/text_hash.hpp"
 #include "base/yaml_text.hpp"
+#include "scenario/opened_scenario.hpp"
 #include "scenario/scenario_file.hpp"
 
 namespace lockstep {
@@ -61,7 +62,7 @@ PointValues outer_first(PointValues values) {
 
 SweepPlan::SweepPlan(const std::filesystem::path& scenario, const ConfigPath& standard,
                      const std::vector<Override>& overrides)
-    : configs_{standard.beside(scenario.parent_path())}, base_{YamlDocument::from_file(scenario)} {
+    : configs_{standard.beside(scenario.parent_path())}, base_{read_scenario(scenario)} {
   Matrix matrix = take_matrix(base_);
   for (const Override& given : overrides) {
     const std::vector<std::string> values = values_of(given);

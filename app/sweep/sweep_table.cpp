@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/units.hpp"
-#include "calibration/band.hpp"
+#include "calibration/tie.hpp"
 
 namespace lockstep {
 namespace {
@@ -48,6 +49,22 @@ std::optional<std::size_t> best_row(const SweepTable& table) {
   return order.empty() || !table.rows[order.front()].is_done() ? std::nullopt : std::optional{order.front()};
 }
 
+std::size_t ties_of_best(const SweepTable& table) {
+  const auto number = best_row(table);
+  if (!number || !table.rows[*number].band_faster) {
+    return 0;
+  }
+  const bool by_cost = is_judged_by_cost(table);
+  const SweepRow& best = table.rows[*number];
+  const Band band{*best.band_faster, best.band_slower.value_or(0)};
+  const double least = std::abs(merit(best, by_cost));
+  return static_cast<std::size_t>(std::ranges::count_if(table.rows, [&](const SweepRow& row) {
+    const double other = std::abs(merit(row, by_cost));
+    return row.is_done() && &row != &best && other > 0 && least > 0 &&
+           (by_cost ? is_tie(least, other, band) : is_tie(1 / least, 1 / other, band));
+  }));
+}
+
 std::vector<std::string> short_names(const std::vector<std::string>& columns) {
   std::vector<std::string> names;
   for (const std::string& column : columns) {
@@ -74,12 +91,10 @@ std::string best_sentence(const SweepTable& table) {
   }
   const double step = best.step_time.value_or(0);
   const Band band{best.band_faster.value_or(0), best.band_slower.value_or(0)};
-  const auto ties = std::ranges::count_if(table.rows, [&](const SweepRow& row) {
-    return row.is_done() && row.step_time.value_or(0) * (1 - band.faster) <= step;
-  });
+  const std::size_t ties = ties_of_best(table);
   return fmt::format("Of {} points the best is {}: {} a step, {}.", table.rows.size(),
                      labels.empty() ? "the only one" : labels, to_string(Seconds{step}), in_words(band)) +
-         (ties > 1 ? fmt::format(" It is a tie with {} more within that band.", ties - 1) : "");
+         (ties > 0 ? fmt::format(" It is a tie with {} more within that band.", ties) : "");
 }
 
 }  // namespace lockstep

@@ -24,6 +24,9 @@ struct SweepTable {
 /// True where every point that is done has a cost.
 [[nodiscard]] bool is_judged_by_cost(const SweepTable& table);
 
+/// Points that cannot be told from the best: by what it is the best in, within its step time's band.
+[[nodiscard]] std::size_t ties_of_best(const SweepTable& table);
+
 /// Numbers of all rows, best first, failed ones last; equal ones in the order of the plan.
 [[nodiscard]] std::vector<std::size_t> best_first(const SweepTable& table);
 

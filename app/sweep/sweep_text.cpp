@@ -149,8 +149,10 @@ std::string best_line(const SweepTable& table) {
     }
   }
   const char* unit = row.tokens_per_s ? "tokens" : "samples";
-  return is_judged_by_cost(table) ? fmt::format("best (*), the cheapest {}: {}\n", unit, point)
-                                  : fmt::format("best (*), the most {}/s: {}\n", unit, point);
+  const std::size_t ties = ties_of_best(table);
+  const std::string tie = ties > 0 ? fmt::format("; a tie with {} more, within its band", ties) : "";
+  return is_judged_by_cost(table) ? fmt::format("best (*), the cheapest {}: {}{}\n", unit, point, tie)
+                                  : fmt::format("best (*), the most {}/s: {}{}\n", unit, point, tie);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ from ._core import InputError, OutOfMemoryError, StallError
 
 __version__ = _core.version
 __all__ = ["InputError", "OutOfMemoryError", "StallError", "compare", "frame", "plan", "replay", "run", "schedule",
-           "search", "sweep", "topology"]
+           "search", "size", "sweep", "topology"]
 
 _FAILURES = {2: InputError, 3: StallError, 4: OutOfMemoryError, 5: MemoryError}
 
@@ -107,9 +107,10 @@ def topology(cluster):
     """A machine as a dict: vertices, links, matrices (docs/topology.md).
 
     Args:
-        cluster: as in a scenario: `dgx_a100 x 4`, a name of configs/clusters, a file.
+        cluster: as in a scenario: `dgx_a100 x 4`, a name of configs/clusters, a file, a dict of its keys; or a
+            scenario, of which it is the machine with its faults.
     """
-    return json.loads(_core.topology(os.fspath(cluster)))
+    return json.loads(_core.topology(json.dumps(cluster) if isinstance(cluster, dict) else os.fspath(cluster)))
 
 
 def _program():
@@ -151,6 +152,14 @@ def _answer(command, words, file=None):
 def plan(scenario, set=None, options=()):
     """The best parallel plans of a transformer (docs/plans.md); `options` are words of `lockstep plan`."""
     return _with_file(scenario, set, lambda words: _answer("plan", [*words, *options]))
+
+
+def size(scenario, set=None, options=()):
+    """How many nodes for a training (docs/size.md): days and cost for each number of GPUs, with its best plan.
+
+    `options` are words of `lockstep size`, e.g. ["--gpus", "128,256", "--tokens", "15T", "--price", "2.5"].
+    """
+    return _with_file(scenario, set, lambda words: _answer("size", [*words, *options]))
 
 
 def search(scenario, set=None, options=()):

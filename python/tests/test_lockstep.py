@@ -74,6 +74,20 @@ class Rest(unittest.TestCase):
         machine = lockstep.topology("dgx1v")
         self.assertEqual(sum(vertex["kind"] == "gpu" for vertex in machine["vertices"]), 8)
 
+    def test_topology_takes_keys_and_scenarios(self):
+        tree = {"nodes": ["dgx_a100 x 4"], "network": {"shape": "fat_tree", "nodes_per_pod": 2}}
+        names = [vertex["name"] for vertex in lockstep.topology(tree)["vertices"]]
+        self.assertIn("core0", names)
+        self.assertEqual(16, len(lockstep.topology("how_many_nics")["gpus"]))
+
+    def test_size_answers_as_a_dict(self):
+        few = ["--gpus", "8,16", "--tokens", "1B", "--price", "2", "--only", "tensor=1", "--only", "pipeline=1",
+               "--only", "micro_batch=1", "--only", "recompute=none"]
+        answer = lockstep.size("how_many_nodes", options=few)
+        self.assertEqual([8, 16], [row["gpus"] for row in answer["sizes"]])
+        best = answer["sizes"][answer["best"]]
+        self.assertAlmostEqual(best["cost"], best["days"] * 24 * best["gpus"] * 2, delta=1e-6 * best["cost"])
+
     def test_commands_answer_as_dicts(self):
         self.assertIn("phases", lockstep.schedule("dlrm_alternating_mlps"))
 

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/yaml_text.hpp"
 #include "base/yaml_value.hpp"
+#include "ops/model_flops.hpp"
 #include "ops/workload/precision.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/scenario_file.hpp"
@@ -69,7 +70,9 @@ std::vector<int> checked(std::vector<int> gpus, const ScenarioSpec& scenario, co
         fmt::format("{} GPUs were asked for: at least 1, at most the cluster's {}", gpus.front(), all)};
   }
   if (gpus.back() > all) {
-    throw std::invalid_argument{fmt::format("{} GPUs were asked for, the cluster has {}", gpus.back(), all)};
+    throw std::invalid_argument{
+        fmt::format("{} GPUs were asked for, the cluster has {}; 'lockstep size' lets the cluster grow",
+                    gpus.back(), all)};
   }
   return gpus;
 }
@@ -101,8 +104,9 @@ std::vector<std::uint32_t> kinds_of(const ResolvedScenario& resolved) {
 }  // namespace
 
 std::string printed(const PlanEvaluation& evaluation) {
-  std::string text = fmt::format("{} {} {} {} {}", evaluation.step, evaluation.band,
-                                 evaluation.normalised_memory, evaluation.capacity, evaluation.host_share);
+  std::string text =
+      fmt::format("{} {} {} {} {} {}", evaluation.step, evaluation.band, evaluation.normalised_memory,
+                  evaluation.capacity, evaluation.host_share, evaluation.at_peak);
   print(text, evaluation.memory);
   return text;
 }
@@ -111,7 +115,7 @@ PlanEvaluation evaluation_in(const std::string& printed) {
   std::istringstream in{printed};
   PlanEvaluation evaluation;
   in >> evaluation.step >> evaluation.band >> evaluation.normalised_memory >> evaluation.capacity >>
-      evaluation.host_share;
+      evaluation.host_share >> evaluation.at_peak;
   read(in, evaluation.memory);
   return evaluation;
 }
@@ -285,6 +289,8 @@ PlanEvaluation PlanEvaluator::evaluate(const std::optional<PlanCandidate>& candi
     const SimulationResult result = predict(resolved, nullptr);
     evaluation.step = result.mean_step().in_base_units();
     evaluation.band = step_band(resolved, result).relative;
+    evaluation.at_peak =
+        time_at_peak(resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank).in_base_units();
   }
   return evaluation;
 }

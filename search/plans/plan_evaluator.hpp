@@ -31,6 +31,7 @@ struct PlanEvaluation {
       0;                  ///< that share of the smallest GPU's memory, bytes: where GPUs are alike its own
   double capacity = 0;    ///< of that GPU, bytes; 0: not checked
   double host_share = 0;  ///< of the fullest host's memory; 0: nothing is kept there
+  double at_peak = 0;     ///< s, of the step's matrix products at the GPUs' peak; for figures_of()
 
   [[nodiscard]] bool fits() const {
     return (capacity == 0 || memory.total().in_base_units() <= capacity) && host_share <= 1;

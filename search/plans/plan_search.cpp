@@ -53,7 +53,9 @@ class PlanSearch {
     }
     evaluator_.prepare(*std::ranges::max_element(result_.enumeration.candidates, {}, &PlanCandidate::gpus));
     end_after(kShareOfOwn);
-    judge_own();
+    if (!options_.is_only_fastest) {
+      judge_own();
+    }
     rule_out();
     run_probes();
     sort_estimates();
@@ -174,14 +176,19 @@ class PlanSearch {
       }
       simulate_fastest(order);
     }
-    simulate_front(false);
+    if (!options_.is_only_fastest) {
+      simulate_front(false);
+    }
     simulate(with_overlap(evaluator_.problem(), space_, result_.estimated, result_.plans));
-    simulate_front(true);
-    simulate_twins_of_front();
+    if (!options_.is_only_fastest) {
+      simulate_front(true);
+      simulate_twins_of_front();
+    }
     if (simulated_fits_ == 0) {  // estimates of memory may be off: what is built tells
       simulate_leanest();
     }
-    if (simulated_fits_ == 0 && why_not_offloaded(evaluator_.problem()).empty()) {
+    if (simulated_fits_ == 0 && !options_.is_only_fastest &&
+        why_not_offloaded(evaluator_.problem()).empty()) {
       try_offload();
     }
   }

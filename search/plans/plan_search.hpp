@@ -22,6 +22,8 @@ struct PlanSearchOptions {
   std::optional<std::chrono::duration<double>> budget;  ///< none: until all is estimated
   std::size_t jobs = 1;
   std::size_t keep = 5;  ///< plans to report
+  /// Only the fastest of each number of GPUs: neither the front nor the scenario's own plan is simulated.
+  bool is_only_fastest = false;
 };
 
 struct FoundPlan {

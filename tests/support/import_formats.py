@@ -46,11 +46,18 @@ MODELS = {
     "opt": ({"model_type": "opt", "hidden_size": 256, "ffn_dim": 1024, "num_hidden_layers": 2,
              "num_attention_heads": 4, "vocab_size": 50272, "max_position_embeddings": 2048,
              "word_embed_proj_dim": 256}, ["family: opt"]),
+    "opt_narrow_words": ({"model_type": "opt", "hidden_size": 256, "ffn_dim": 1024, "num_hidden_layers": 2,
+                          "num_attention_heads": 4, "vocab_size": 50272, "max_position_embeddings": 2048,
+                          "word_embed_proj_dim": 128, "do_layer_norm_before": False},
+                         ["word_embed_proj_dim: words are as wide as the model",
+                          "do_layer_norm_before: layers are normalised before"]),
     "t5": ({"model_type": "t5", "d_model": 256, "d_kv": 64, "d_ff": 1024, "num_layers": 2, "num_heads": 4,
             "vocab_size": 32128, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
            ["activation: gated_gelu", "tied: false", "encoder_decoder:"]),
     "unheard_of": ({**LLAMA, "model_type": "unheard_of", "mixture_of_depths": True},
                    ["a model of type 'unheard_of' is not known", "mixture_of_depths"]),
+    "unheard_of_tied": ({key: value for key, value in {**LLAMA, "model_type": "unheard_of"}.items()
+                         if key != "tie_word_embeddings"}, ["tied: true .*PretrainedConfig's default"]),
 }
 
 # files (of the folder, or ids): text that the scenario has to have
@@ -67,6 +74,9 @@ FILES = {
     ("accelerate.yaml",): ["zero3_implementation: fsdp2", "recompute: full ", "precision: bf16 "],
     ("nemo.yaml",): ["layers: 8 .*model.num_layers", "positions: 2048 ", "bias: false ", "sharding: zero1 ",
                      "precision: bf16 .*trainer.precision", "recompute: selective ", "tied: false "],
+    ("options.sh",): ["layers: 8 .*options.sh:3 --num-layers", "tensor: 2 ", "attention: unfused ", "precision: fp32 "],
+    ("experts.toml",): ["model: deepseek_v3 ", "recompute: selective ", "Megatron's selective recomputation",
+                        "reshard_after_forward: false ", "reduce_each_micro_batch: false "],
     ("meta-llama/Meta-Llama-3-8B",): ["from: llama3_8b "],
     ("example.sh",): ["precision: fp8 ", "vocabulary: 32000 ", "x 2 ", "the job starts 8 GPUs, and the plan takes 16: 16 are taken",
                       "--sequence-parallel"],
@@ -85,6 +95,12 @@ BROKEN = {
     ("model2.json", '{"model_type": "llama",\n "hidden_size": "big", "num_hidden_layers": 2}'):
         r"model2\.json:2:\d+: hidden_size: big is not a whole number",
     ("model3.json", '{"model_type": "llama", "vocab_size": 5}'): "without the size 'layers'",
+    ("words.sh", "torchrun pretrain_gpt.py --num-layers 8 --tensor-model-parallel-size $TP\n"):
+        r"words\.sh:1:\d+: --tensor-model-parallel-size: the script does not set \$TP",
+    ("t5.sh", "torchrun pretrain_t5.py --encoder-num-layers 12 --micro-batch-size 2\n"):
+        r"t5\.sh:1:\d+: no file says the sizes of the model",
+    ("llama4.toml", '[model]\nname = "llama4"\nflavor = "17bx16e"\n[training]\nlocal_batch_size = 8\n[parallelism]\n'
+                    'expert_parallel_degree = 4\n'): r"llama4\.toml:\d+:1: no file says the sizes of the experts of the model",
     ("job.toml", "[training]\nseq_len = = 4\n[parallelism]\n"): r"job\.toml:2:\d+: no TOML",
     ("go.sh", "torchrun pretrain_gpt.py --num-layers 8 --data 'open\n"): r"go\.sh:1:\d+: a single quote has no end",
     ("ds.json", '{\n"zero_optimization": {"stage": 5}}'): r"ds\.json:2:\d+: zero_optimization\.stage: ZeRO has stages",

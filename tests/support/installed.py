@@ -47,6 +47,18 @@ def check_tree(root: Path, elsewhere: Path) -> None:
     expect(said("bash", "-c", bash, cwd=elsewhere).split() == ["--no-timeline"], "bash completes '--no-time' wrongly")
 
 
+def check_schemas(root: Path) -> None:
+    """The first line of a shipped file names a schema that is there, and is one."""
+    share = root / "share/lockstep"
+    for file in [*share.glob("scenarios/*/scenario.yaml"), *share.glob("configs/*/*.yaml")]:
+        named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", file.read_text())
+        expect(named is not None, f"{file}: its first line names no schema")
+        schema = file.parent / named.group(1)
+        expect(schema.exists(), f"{file}: there is no {named.group(1)}")
+    for schema in (share / "schemas").glob("*.json"):
+        expect("definitions" in json.loads(schema.read_text()), f"{schema} is no schema")
+
+
 def check_missing_files(root: Path, elsewhere: Path) -> None:
     """Without its files the program says where it looked."""
     empty = elsewhere / "empty"
@@ -76,6 +88,7 @@ def main() -> int:
         moved = folder / "moved"
         shutil.move(folder / "first", moved)
         check_tree(moved, elsewhere)
+        check_schemas(moved)
         check_missing_files(moved, elsewhere)
         if shutil.which("dpkg-shlibdeps") is None:
             print("no dpkg-shlibdeps (dpkg-dev): the package is not made")

@@ -13,9 +13,10 @@ constexpr int kHalvings = 50;
 /// The k-th call of every member of a group is the same collective.
 class Resimulation {
  public:
-  Resimulation(Replay& replay, const CollectivePlanner& planner, const Fabric& fabric)
-      : replay_{replay}, planner_{planner}, fabric_{fabric} {
-    for (const auto& program : replay.job.programs) {
+  Resimulation(Job& job, const std::vector<RankRecording>& ranks, const CollectivePlanner& planner,
+               const Fabric& fabric)
+      : job_{job}, ranks_{ranks}, planner_{planner}, fabric_{fabric} {
+    for (const auto& program : job.programs) {
       programs_.push_back(*program);
     }
   }
@@ -23,19 +24,19 @@ class Resimulation {
   std::vector<TransferComparison> run() {
     std::vector<TransferComparison> compared;
     const std::size_t traces = programs_.size();
-    for (std::uint32_t group = 0; group < replay_.job.groups.size(); ++group) {
-      const ProcessGroup& members = replay_.job.groups[group];
+    for (std::uint32_t group = 0; group < job_.groups.size(); ++group) {
+      const ProcessGroup& members = job_.groups[group];
       if (members.ranks.front() >= traces) {
         continue;  // a copy of one before
       }
       gpus_.clear();
       for (const std::uint32_t rank : members.ranks) {
-        gpus_.push_back(replay_.job.ranks[rank].gpu);
+        gpus_.push_back(job_.ranks[rank].gpu);
       }
       compare_group(group, members, compared);
     }
     for (std::size_t i = 0; i < traces; ++i) {
-      replay_.job.programs[i] = std::make_shared<const Program>(std::move(programs_[i]));
+      job_.programs[i] = std::make_shared<const Program>(std::move(programs_[i]));
     }
     return compared;
   }
@@ -64,7 +65,7 @@ class Resimulation {
   [[nodiscard]] std::vector<std::uint32_t> calls_of(std::uint32_t rank, std::uint32_t group) const {
     std::vector<std::uint32_t> found;
     for (std::uint32_t i = 0; i < programs_[rank].collectives.size(); ++i) {
-      if (replay_.job.ranks[rank].groups[programs_[rank].collectives[i].group] == group) {
+      if (job_.ranks[rank].groups[programs_[rank].collectives[i].group] == group) {
         found.push_back(i);
       }
     }
@@ -77,7 +78,7 @@ class Resimulation {
     std::vector<CollectiveCall*> calls;
     std::vector<const RecordedCollective*> said;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const RankRecording& rank = replay_.ranks[ranks[i]];
+      const RankRecording& rank = ranks_[ranks[i]];
       calls.push_back(&programs_[ranks[i]].collectives[at[i]]);
       said.push_back(&rank.collectives[rank.recorded_calls[at[i]]]);
     }
@@ -155,7 +156,8 @@ class Resimulation {
     return Bytes{std::floor(low)};
   }
 
-  Replay& replay_;
+  Job& job_;
+  const std::vector<RankRecording>& ranks_;
   const CollectivePlanner& planner_;
   const Fabric& fabric_;
   std::vector<Program> programs_;
@@ -164,9 +166,10 @@ class Resimulation {
 
 }  // namespace
 
-std::vector<TransferComparison> resimulate_collectives(Replay& replay, const CollectivePlanner& planner,
+std::vector<TransferComparison> resimulate_collectives(Job& job, const std::vector<RankRecording>& ranks,
+                                                       const CollectivePlanner& planner,
                                                        const Fabric& fabric) {
-  return Resimulation{replay, planner, fabric}.run();
+  return Resimulation{job, ranks, planner, fabric}.run();
 }
 
 }  // namespace lockstep::replay

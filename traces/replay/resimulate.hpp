@@ -19,12 +19,14 @@ struct TransferComparison {
   bool is_inferred = false;  ///< the trace does not say its size: it is the one that takes the recorded time
 };
 
-/// The job's collectives as the planner's cluster carries them, in place of their recorded transfer times.
+/// A job's collectives as the planner's cluster carries them, in place of their recorded transfer times.
 /// Where the trace does not say a size, it is the one whose transfer would take the recorded time (found by
 /// bisection on the planner's curve, at most 64 GiB).
 /// @return the comparison, one for each collective of the first trace
 /// @throws std::invalid_argument when the planner cannot carry one
-std::vector<TransferComparison> resimulate_collectives(Replay& replay, const CollectivePlanner& planner,
+/// @param ranks recordings of the programs of @p job, by trace
+std::vector<TransferComparison> resimulate_collectives(Job& job, const std::vector<RankRecording>& ranks,
+                                                       const CollectivePlanner& planner,
                                                        const Fabric& fabric);
 
 }  // namespace lockstep::replay

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "topology/cluster_words.hpp"
 #include "traces/replay/host_straggler_cure.hpp"
 #include "traces/replay/instruction_edits.hpp"
 #include "traces/replay/open_ranges.hpp"
@@ -130,6 +131,21 @@ std::string name_of_cure(const WhatIfSpec& edit) {
              : name + fmt::format(", ranks {}", fmt::join(edit.straggler_ranks, ","));
 }
 
+/// Another machine, and another network on that one or on the replay's.
+void add_machines(const WhatIfSpec& edit, std::vector<NamedWhatIf>& changes) {
+  WhatIfSpec changed;
+  std::string where;
+  if (edit.cluster) {
+    changed.cluster = edit.cluster;
+    where = "on " + in_words(*edit.cluster);
+    changes.push_back({where, changed});
+  }
+  if (edit.network) {
+    changed.network = edit.network;
+    changes.push_back({(where.empty() ? "" : where + ", ") + name_of(*edit.network), changed});
+  }
+}
+
 /// Kernels and host also one without the other.
 void add_cures(const WhatIfSpec& edit, std::vector<NamedWhatIf>& changes) {
   WhatIfSpec changed;
@@ -240,11 +256,13 @@ std::vector<NamedWhatIf> one_by_one(const WhatIfSpec& edit) {
     alone(fmt::format("gradients in buckets of {:.4g} MiB", edit.buckets->size.in_base_units() / kMebi),
           &WhatIfSpec::buckets);
   }
+  add_machines(edit, changes);
   const std::size_t others = changes.size();
   if (edit.stragglers != StragglerEdit::Keep) {
     add_cures(edit, changes);
   }
-  if (others > 0 && changes.size() > 1) {  // else the last of the cures is all of them
+  const bool is_last_all = edit.cluster && edit.network && changes.size() == 2;
+  if (others > 0 && changes.size() > 1 && !is_last_all) {  // else the last of the cures is all of them
     changes.push_back({"all together", edit});
   }
   return changes;

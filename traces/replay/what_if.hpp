@@ -11,7 +11,9 @@
 #include "base/parameters.hpp"
 #include "base/units.hpp"
 #include "ops/job.hpp"
+#include "topology/cluster_spec.hpp"
 #include "traces/replay/bucket_edit.hpp"
+#include "traces/replay/network_edit.hpp"
 #include "traces/replay/work_families.hpp"
 
 namespace lockstep::replay {
@@ -93,6 +95,8 @@ struct WhatIfSpec {
   double communication = 1;
   std::vector<CollectiveEdit> collectives;
   std::optional<BucketEdit> buckets;
+  std::optional<NetworkEdit> network;
+  std::optional<Named<ClusterSpec>> cluster;
   StragglerEdit stragglers = StragglerEdit::Keep;
   StragglerWork straggler_work = StragglerWork::Kernels;
   std::string straggler_kernels = "*";
@@ -118,6 +122,10 @@ struct WhatIfSpec {
     key.optional("collectives", edit.collectives, {}, "collectives by kind: compressed or quantised");
     key.optional("buckets", edit.buckets, std::nullopt,
                  "other buckets for the gradients of data-parallel training");
+    key.optional("network", edit.network, std::nullopt,
+                 "another network between the nodes of the machine, or so many times as fast, e.g. 2");
+    key.optional("cluster", edit.cluster, std::nullopt,
+                 "collectives on another machine, e.g. dgx_h100 x 2; kernels take what they took");
     describe_stragglers(key, edit);
   }
   void check() const;
@@ -152,8 +160,8 @@ struct NamedWhatIf {
 /// Each change of @p edit alone, then, where there are several, all together.
 [[nodiscard]] std::vector<NamedWhatIf> one_by_one(const WhatIfSpec& edit);
 
-/// @p job with the change; apart from GPU and host speeds, which are factors of the simulation, and other
-/// buckets (rebucketed()). Programs keep
+/// @p job with the change; apart from GPU and host speeds, which are factors of the simulation, other buckets
+/// (rebucketed()) and other machines (ReplayRun). Programs keep
 /// their instructions in place (those that are gone do nothing), so that what they stand for stays known.
 /// @param origins of the programs' kernels, by program; empty: told by the kernels' names
 [[nodiscard]] Job edited(const Job& job, const WhatIfSpec& edit, std::vector<KernelOrigins> origins = {});

@@ -120,9 +120,10 @@ function plan_view(page) {
   const data = page.data, best = data.best[0];
   const columns = (tone) => [{ key: "plan", label: "plan", kind: "text", value: (row) => plan_short(row.plan) }, { key: "gpus", label: "GPUs", kind: "num", value: (row) => row.plan.gpus },
     { key: "step_s", label: "step time", kind: "num", format: seconds }, { key: "band", label: "band", kind: "num", format: band }, { key: "step_s", kind: "bar", colour: () => colour(tone) },
+    ...[["mfu", "MFU", percent], ["tokens_per_s", "tokens/s", digits], ["cost_per_million_tokens", "cost, M tokens", digits]].filter(([key]) => data.simulated.some((row) => row[key] !== undefined)).map(([key, label, format]) => ({ key, label, kind: "num", format: (value) => format(value) })),
     { key: "memory_bytes", label: "memory", kind: "num", format: bytes }];
   return [
-    best ? figures([["best step", seconds(best.step_s), band(best.band)], ["memory", bytes(best.memory_bytes)], ["GPUs", plain(best.plan.gpus)],
+    best ? figures([["best step", seconds(best.step_s), band(best.band)], best.tokens_per_s ? ["tokens a second", digits(best.tokens_per_s), best.mfu ? `MFU ${percent(best.mfu)}` : ""] : null, ["memory", bytes(best.memory_bytes)], ["GPUs", plain(best.plan.gpus)],
       data.own_plan_step_s ? ["the scenario's own plan", seconds(data.own_plan_step_s), `the best takes ${percent(1 - best.step_s / data.own_plan_step_s)} less`] : null]) : null,
     section("The fastest plans", "Simulated whole. Plans whose bands overlap are as good as one another.", ...table(columns("blue"), data.best, { best: (row) => row === best }),
       best ? details("the best plan as keys of a scenario", el("pre", {}, best.plan.scenario ?? "")) : null),
@@ -130,6 +131,23 @@ function plan_view(page) {
     section("Pareto front", "Of step time, memory and number of GPUs: nothing is better in one without being worse in another.", ...table(columns("sky"), data.pareto_front)),
     section("What was looked at", `${digits(data.combinations, 9)} combinations, ${data.candidates} of them worth a look; ${data.stages.simulated} of ${data.stages.to_simulate} stages simulated, ${data.estimated_to_fit} plans estimated to fit.${data.complete ? "" : " The search was not completed."}`,
       details("why combinations were left out", ...table([{ key: "why", label: "reason", kind: "text" }, { key: "count", label: "combinations", kind: "num" }], Object.entries(data.pruned).map(([why, count]) => ({ why, count }))))),
+  ];
+}
+
+function size_view(page) {
+  const data = page.data, best = data.sizes[data.best], planned = data.sizes.filter((row) => row.step_time_s !== undefined);
+  const has = (key) => planned.some((row) => row[key] !== undefined);
+  const columns = [["nodes", "nodes"], ["gpus", "GPUs"], ["nics_per_node", "NICs a node"], ["step_time_s", "step time", seconds], ["step_time_band", "band", band], ["mfu", "MFU", percent], ["tokens_per_s", "tokens/s", digits],
+    ["tokens_per_s_per_gpu", "tokens/s/GPU", digits], ["memory_bytes", "memory", bytes], ["days", "days", digits], ["gpu_hours", "GPU hours", digits], ["cost_per_million_tokens", "cost, M tokens", digits], ["cost", "cost", digits]]
+    .filter(([key]) => has(key)).map(([key, label, format]) => ({ key, label, kind: "num", format: format ? (value) => format(value) : undefined }));
+  const failed = data.sizes.filter((row) => row.why_none);
+  return [
+    figures([["GPUs", plain(best.gpus), `${best.nodes} nodes`], best.days ? ["days", digits(best.days), data.most_days ? `of ${digits(data.most_days)}` : ""] : null, best.cost ? ["cost", digits(best.cost), `${digits(data.price_per_gpu_hour)} for a GPU and hour`] : null,
+      ["step", seconds(best.step_time_s), best.step_time_band ? band(best.step_time_band) : "estimated"], best.mfu ? ["MFU", percent(best.mfu)] : null]),
+    section("Each size with its fastest plan", data.ties?.length ? `The best is bold. ${data.ties.length} more cannot be told from it in price: they lie within its band.` : "The best is bold.",
+      ...table([...columns, { key: "plan", label: "plan", kind: "long" }], planned, { best: (row) => row === best }), details("the best plan as keys of a scenario", el("pre", {}, best.scenario ?? ""))),
+    failed.length ? section("Sizes without a plan", null, ...table([{ key: "gpus", label: "GPUs", kind: "num" }, { key: "why_none", label: "why", kind: "long" }], failed)) : null,
+    pictures_section(page, "Over the number of GPUs", null),
   ];
 }
 
@@ -220,7 +238,7 @@ function rest_of(data, known) {
 
 const generic_view = (page) => [pictures_section(page, "Pictures", null), ...rest_of(page.data ?? {}, [])];
 
-const kViews = { run: run_view, sweep: sweep_view, plan: plan_view, schedule: schedule_view, search: search_view, replay: replay_view, compare: compare_view, validate: validate_view };
+const kViews = { run: run_view, sweep: sweep_view, plan: plan_view, size: size_view, schedule: schedule_view, search: search_view, replay: replay_view, compare: compare_view, validate: validate_view };
 
 (function draw_page() {
   const page = JSON.parse(document.getElementById("data").textContent), main = document.getElementById("page");

@@ -116,6 +116,52 @@ TEST_F(PipelineReplay, OnAClusterMessagesAreSimulated) {
   EXPECT_GT(run.transfers()[0].predicted, 0);
 }
 
+/// The message of 4 kB takes what the other machine's links take, in place of the recorded 20 us.
+TEST_F(PipelineReplay, OnAnotherMachineMessagesAreThatMachines) {
+  write_both(R"("Dst Rank":1)", R"("Src Rank":0)");
+  const double recorded = span("{}");
+  const double there = span("what_if: { cluster: dgx_h100 }");
+  EXPECT_LT(there, recorded);
+  EXPECT_NEAR(there, span("{ cluster: dgx_h100 }"), 1e-12);  // as if it had been the replay's machine
+}
+
+/// Two nodes with one GPU each: the message crosses the network.
+TEST_F(PipelineReplay, AFasterNetworkCarriesMessagesFaster) {
+  write_both(R"("Dst Rank":1)", R"("Src Rank":0)");
+  const std::string two =
+      "cluster: { nodes: [{ node: { from: dgx_a100, vertices: [{ name: gpu, kind: gpu }, "
+      "{ name: nic, kind: nic }], links: [{ connect: gpu, with: nic, link: pcie4_x16 }] }, "
+      "count: 2 }] }";
+  const double usual = span("{ " + two + " }");
+  EXPECT_LT(span("{ " + two + ", what_if: { network: 4 } }"), usual);
+  EXPECT_GT(span("{ " + two + ", what_if: { network: { faster: 0.25 } } }"), usual);
+  const ReplayRun run = replay("{ " + two + ", what_if: { network: 4 } }");
+  const auto changes = replay::one_by_one(run.spec().what_if);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].name, "network 4 times as fast");
+  const ReplayRun::Result plain = run.simulate(nullptr);
+  const std::string said = replay_sentence(run, plain, {{changes[0].name, run.simulate(&changes[0].edit)}});
+  EXPECT_THAT(said, HasSubstr("On dgx_a100 x 2 the step takes "));
+  EXPECT_THAT(said, HasSubstr("With network 4 times as fast the step takes "));
+}
+
+TEST_F(PipelineReplay, AskedOfANetworkThatThereIsNotItSaysSo) {
+  write_both(R"("Dst Rank":1)", R"("Src Rank":0)");
+  const auto complaint = [&](const std::string& edits) -> std::string {
+    try {
+      (void)span(edits);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(complaint("what_if: { network: 2 }"),
+              HasSubstr("what_if.network: say the machine that was recorded, whose network this changes"));
+  EXPECT_THAT(complaint("{ cluster: dgx_a100, what_if: { network: 2 } }"),
+              HasSubstr("what_if.network: the machine is one node"));
+  EXPECT_THAT(complaint("what_if: { network: { faster: 0 } }"), HasSubstr("must be greater than 0"));
+}
+
 TEST_F(PipelineReplay, TellsWhichMessagesItCannotMatch) {
   write_both(R"("Rank":1)", R"("Rank":0)");
   const ReplayRun run = replay();

@@ -55,13 +55,20 @@ TEST_F(Schema, TypesTheFields) {
   EXPECT_EQ(of("precision"), Json::parse(R"({"enum": ["fp32", "bf16"]})"));
   EXPECT_EQ(of("peak")["propertyNames"], Json::parse(R"({"enum": ["fp32", "bf16"]})"));
   EXPECT_EQ(of("links")["items"]["required"], Json::parse(R"(["bandwidth"])"));
-  EXPECT_EQ(of("cache")["anyOf"][0], Json::parse(R"({"type": "null"})"));
-  EXPECT_EQ(of("nodes")["anyOf"][0], Json::parse(R"({"type": "string"})"));
+  EXPECT_EQ(of("cache")["else"], Json::parse(R"({"type": "null"})"));
+  EXPECT_EQ(of("nodes")["else"], Json::parse(R"({"type": ["string", "number"]})"));
+}
+
+/// An editor goes by `then` alone, and underlines a misspelt key instead of all of the mapping.
+TEST_F(Schema, JudgesAMappingByItsKeysAlone) {
+  EXPECT_EQ(of("nodes")["if"], Json::parse(R"({"type": "object"})"));
+  EXPECT_EQ(of("nodes")["then"]["additionalProperties"], false);
+  EXPECT_FALSE(of("nodes").contains("anyOf"));
 }
 
 TEST_F(Schema, OffersTheNamesThatExist) {
   EXPECT_EQ(of("gpu"), Json::parse(R"({"$ref": "#/definitions/gpus"})"));
-  EXPECT_EQ(schema_["definitions"]["gpus"]["anyOf"][0], Json::parse(R"({"enum": ["a100"]})"));
+  EXPECT_EQ(schema_["definitions"]["gpus"]["else"]["anyOf"][0], Json::parse(R"({"enum": ["a100"]})"));
 }
 
 TEST_F(Schema, ItsUnitPatternAcceptsWhatTheReaderAccepts) {

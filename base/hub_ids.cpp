@@ -1,4 +1,4 @@
-#include "import/model_ids.hpp"
+#include "base/hub_ids.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace lockstep::importing {
+namespace lockstep {
 namespace {
 
 /// Names of the hub without organisation, in small letters, without what names a fine-tuning; and the file.
@@ -78,6 +78,13 @@ std::optional<std::string> shipped_model(const std::string& id) {
   return found == kModels.end() ? std::nullopt : std::optional{std::string{found->second}};
 }
 
+std::string name_like(const std::string& id) {
+  std::string name = plain(id);
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == '.'; }, '_');
+  return name;
+}
+
 bool is_model_id(const std::string& word) {
   if (shipped_model(word) && word.find_first_of(".\\") != 0) {
     return true;
@@ -89,4 +96,4 @@ bool is_model_id(const std::string& word) {
          word.find('.', slash) == std::string::npos;
 }
 
-}  // namespace lockstep::importing
+}  // namespace lockstep
