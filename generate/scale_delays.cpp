@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -16,7 +17,7 @@ namespace {
 /// Seconds of the small job's collectives and copies by themselves.
 struct OwnTimes {
   using ByRank = std::map<std::pair<std::uint32_t, std::uint32_t>, double>;  // by rank and number
-  ByRank collectives;  ///< the shortest from the rank's arrival to the end
+  ByRank collectives;  ///< the shortest once all have arrived
   ByRank kernels;      ///< the longest
 };
 
@@ -46,7 +47,10 @@ OwnTimes own_times(const Benchmark& small, const Machine& machine) {
   OwnTimes made;
   MeetingRecorder meetings{job.steps};
   static_cast<void>(machine.simulate(job, &meetings));
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+  std::vector<std::uint32_t> ranks(job.ranks.size());
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  const Transfers transfers{job, ranks, meetings};
+  for (const std::uint32_t rank : ranks) {
     const Program& program = *small.job.programs[rank];
     for (std::uint32_t thread = 0; thread < program.threads.size(); ++thread) {
       const auto& code = program.threads[thread].instructions;
@@ -55,8 +59,9 @@ OwnTimes own_times(const Benchmark& small, const Machine& machine) {
         if (code[at].op != Opcode::Collective && !is_launch) {
           continue;
         }
-        const Meeting& meeting = meetings.at({rank, thread, at});
-        const double took = meeting.ended - meeting.arrived;
+        const Place place{rank, thread, at};
+        const Meeting& meeting = meetings.at(place);
+        const double took = is_launch ? meeting.ended - meeting.arrived : transfers.at(place);
         auto& times = is_launch ? made.kernels : made.collectives;
         double& known = times.try_emplace({rank, code[at].operand}, took).first->second;
         known = is_launch ? std::max(known, took) : std::min(known, took);

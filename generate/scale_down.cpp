@@ -108,10 +108,13 @@ class SmallJob {
  public:
   SmallJob(const Benchmark& source, std::vector<std::uint32_t> chosen, const MeetingRecorder& meetings,
            const Fabric& fabric)
-      : source_{source}, job_{source.job}, meetings_{meetings}, fabric_{fabric} {
+      : source_{source},
+        job_{source.job},
+        meetings_{meetings},
+        fabric_{fabric},
+        transfers_{source.job, chosen, meetings} {
     made_.chosen = std::move(chosen);
     shrink_groups();
-    order_calls();
   }
 
   std::pair<Benchmark, ScaleDown> write() && {
@@ -146,27 +149,6 @@ class SmallJob {
     for (std::size_t i = 0; i < made_.chosen.size(); ++i) {
       groups_.push_back({fmt::format("rank {} alone", made_.chosen[i]), {static_cast<std::uint32_t>(i)}});
     }
-  }
-
-  /// The k-th collective of a group, on each chosen rank: they meet.
-  void order_calls() {
-    for (const std::uint32_t rank : made_.chosen) {
-      std::map<std::uint32_t, std::uint32_t> count;  // by group
-      for_each_collective(rank, [&](std::uint32_t thread, std::uint32_t at, const CollectiveCall& call) {
-        if (!is_message(call)) {
-          const std::uint32_t group = job_.ranks[rank].groups[call.group];
-          const std::uint32_t ordinal = count[group]++;
-          const Place place{rank, thread, at};
-          ordinals_[place] = ordinal;
-          double& last = last_arrivals_[{group, ordinal}];
-          last = std::max(last, meetings_.at(place).arrived);
-        }
-      });
-    }
-  }
-
-  static bool is_message(const CollectiveCall& call) {
-    return call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
   }
 
   template <class Use>
@@ -221,7 +203,7 @@ class SmallJob {
     const std::uint32_t group = job_.ranks[rank].groups[call.group];
     const std::vector<std::uint32_t>& members = job_.groups[group].ranks;
     const std::vector<std::uint32_t>& there = groups_[group].ranks;
-    if (members.size() == there.size()) {
+    if (members.size() == there.size() && are_on_the_same_gpus(members)) {
       return call;
     }
     const Meeting& meeting = meetings_.at(place);
@@ -243,6 +225,7 @@ class SmallJob {
       const std::ptrdiff_t other = number_of(members[static_cast<std::size_t>(call.peer)]);
       call.peer =
           static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(other)) - there.begin());
+      call.recorded = Seconds{transfers_.at(place)};
       return call;
     }
     ++made_.shrunk;
@@ -257,9 +240,15 @@ class SmallJob {
               ? 0
               : static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(root)) - there.begin());
     }
-    const double last = last_arrivals_.at({group, ordinals_.at(place)});
-    call.recorded = Seconds{std::max(meeting.ended - last, 0.0)};
+    call.recorded = Seconds{transfers_.at(place)};
     return call;
+  }
+
+  /// Whether a group that is complete has the links that it had: the small job's ranks are on the first GPUs.
+  [[nodiscard]] bool are_on_the_same_gpus(const std::vector<std::uint32_t>& members) const {
+    return std::ranges::all_of(members, [&](std::uint32_t rank) {
+      return job_.ranks[rank].gpu == job_.ranks[static_cast<std::size_t>(number_of(rank))].gpu;
+    });
   }
 
   /// SMs that a kernel of all members holds.
@@ -290,8 +279,7 @@ class SmallJob {
   std::vector<ProcessGroup> groups_;
   std::vector<std::uint32_t> group_numbers_;  // by group of the source: among those that are kept
   std::size_t kept_groups_ = 0;
-  std::map<Place, std::uint32_t> ordinals_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> last_arrivals_;  // by group and ordinal
+  Transfers transfers_;
 };
 
 bool is_recorded(const Job& job) {

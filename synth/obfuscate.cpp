@@ -1,12 +1,16 @@
 #include "synth/obfuscate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
 #include <utility>
 
+#include "base/portable_math.hpp"
 #include "base/random.hpp"
+#include "ops/data_type_name.hpp"
 #include "ops/kernel_fields.hpp"
 
 namespace lockstep::synth {
@@ -150,9 +154,21 @@ Symbols coarse_symbols(const Symbols& symbols, SizeHiding sizes) {
   return made;
 }
 
-/// Draws a factor in [1/1.5, 1.5], uniform in its logarithm.
-double secret_factor(const Random& random, std::uint64_t place) {
-  return std::pow(1.5, 2 * random.uniform(place) - 1);
+/// Draws a factor in [1/most, most], uniform in its logarithm.
+double secret_factor(const Random& random, std::uint64_t place, double most) {
+  return portable_exp(std::log(most) * (2 * random.uniform(place) - 1));
+}
+
+constexpr double kMostScale = 4, kMostLayers = 1.5;
+
+/// A kernel in words: equal ones have equal words.
+std::string words_of(const KernelCall& call) {
+  std::string words = fmt::format("{} {}", call.name, data_type_name(call.type));
+  for (const KernelField& field : fields_of(call.work)) words += fmt::format(" {:.3g}", field.value);
+  if (const auto* timed = std::get_if<Timed>(&call.work)) {
+    words += fmt::format(" {:.1e}", timed->duration.in_base_units());
+  }
+  return words;
 }
 
 }  // namespace
@@ -173,9 +189,9 @@ ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleO
   sampled.symbols = coarse_symbols(job.symbols, options.sizes);
   const auto layers = job.symbols.find("layers");
   if (options.hide_totals) {
-    report.scale = secret_factor(random, 0);
+    report.scale = secret_factor(random, 0, kMostScale);
     if (layers != job.symbols.end()) {
-      const double wanted = std::max(3.0, std::round(layers->second * secret_factor(random, 1)));
+      const double wanted = std::max(3.0, std::round(layers->second * secret_factor(random, 1, kMostLayers)));
       report.layers = wanted / layers->second;
       sampled.symbols["layers"] = wanted;
     }
@@ -196,6 +212,26 @@ ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleO
   }
   if (options.noise > 0) add_noise(model, options.noise);
   return report;
+}
+
+void add_support(const Job& job, KernelSupport& support) {
+  std::set<std::string> found;
+  for (const auto& program : job.programs) {
+    for (const KernelCall& call : program->kernels) found.insert(words_of(call));
+  }
+  for (const std::string& words : found) ++support[words];
+}
+
+AggregateReport hide_rare(Sample& made, const JobModel& job, const GpuSpec& gpu,
+                          const ObfuscateOptions& options, const KernelSupport& support) {
+  AggregateOptions how;
+  how.has_launches = job.has_launches;
+  how.coarse = [&](double seconds) { return coarse(seconds, options.sizes); };
+  how.stays = [&](const KernelCall& call) {
+    const auto known = support.find(words_of(call));
+    return known != support.end() && known->second >= options.k;
+  };
+  return aggregate(made.job, gpu, how);
 }
 
 }  // namespace lockstep::synth
