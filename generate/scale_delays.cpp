@@ -21,13 +21,17 @@ struct OwnTimes {
   ByRank kernels;      ///< the longest
 };
 
-/// The small job with collectives and copies as its machine does them.
+bool is_alone(const Job& job, std::uint32_t rank, const CollectiveCall& call) {
+  return job.groups[job.ranks[rank].groups[call.group]].ranks.size() == 1;
+}
+
+/// The small job with collectives and copies as its machine does them. Rank r has program r.
 Job without_waits(const Benchmark& small) {
   Job job = small.job;
   for (std::size_t number = 0; number < job.programs.size(); ++number) {
     Program without = *job.programs[number];
     for (CollectiveCall& call : without.collectives) {
-      if (call.group + 1 < without.groups.size()) {  // the last group is the rank alone
+      if (!is_alone(job, static_cast<std::uint32_t>(number), call)) {
         call.recorded = std::nullopt;
       }
     }
@@ -98,10 +102,10 @@ void add_delays(Benchmark& small, const Machine& machine, bool was_recorded) {
     std::vector<double> delays;
     for (std::uint32_t call = 0; call < program.collectives.size(); ++call) {
       const auto& recorded = program.collectives[call].recorded;
-      const bool is_alone = program.collectives[call].group + 1 == program.groups.size();
+      const bool is_by_itself = is_alone(small.job, rank, program.collectives[call]);
       const auto known = times.collectives.find({rank, call});
-      const double own = is_alone || known == times.collectives.end() ? 0 : known->second;
-      const bool is_delayed = recorded && (is_alone || !was_recorded);
+      const double own = is_by_itself || known == times.collectives.end() ? 0 : known->second;
+      const bool is_delayed = recorded && (is_by_itself || !was_recorded);
       delays.push_back(is_delayed ? std::max(recorded->in_base_units() - own, 0.0) : 0.0);
     }
     small.delays.push_back(std::move(delays));

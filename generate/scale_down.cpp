@@ -146,9 +146,6 @@ class SmallJob {
       kept_groups_ += small.ranks.empty() ? 0 : 1;
       groups_.push_back(std::move(small));
     }
-    for (std::size_t i = 0; i < made_.chosen.size(); ++i) {
-      groups_.push_back({fmt::format("rank {} alone", made_.chosen[i]), {static_cast<std::uint32_t>(i)}});
-    }
   }
 
   template <class Use>
@@ -172,14 +169,15 @@ class SmallJob {
     const RankAssignment& own = job_.ranks[rank];
     Program program = *job_.programs[own.program];
     InternTable<CollectiveCall, &hash_of> calls;
-    const auto alone = static_cast<std::uint32_t>(program.groups.size());
+    AloneGroups alone{number, {}};
+    const std::size_t own_groups = program.groups.size();
     for_each_collective(rank, [&](std::uint32_t thread, std::uint32_t at, const CollectiveCall& call) {
       Instruction& i = program.threads[thread].instructions[at];
       i.per_rank = false;
       i.operand = calls.intern(small_call({rank, thread, at}, call, alone));
     });
     program.collectives = std::move(calls).take();
-    program.groups.push_back("alone");
+    program.groups.resize(own_groups + alone.numbers.size(), "alone");
     std::vector<BenchmarkKernel> kernels = source_.kernels[own.program];
     CopiesOfRank{rank, own, meetings_, program, kernels}.write();
     RankAssignment assignment = own;
@@ -188,7 +186,9 @@ class SmallJob {
     for (std::uint32_t& group : assignment.groups) {
       group = group_numbers_[group];
     }
-    assignment.groups.push_back(static_cast<std::uint32_t>(kept_groups_ + number));
+    for (std::size_t i = 0; i < alone.numbers.size(); ++i) {
+      assignment.groups.push_back(static_cast<std::uint32_t>(kept_groups_ + alone_groups_++));
+    }
     assignment.collective_slots.clear();
     small_.job.ranks.push_back(std::move(assignment));
     small_.job.programs.push_back(std::make_shared<const Program>(std::move(program)));
@@ -198,7 +198,25 @@ class SmallJob {
     }
   }
 
-  CollectiveCall small_call(const Place& place, CollectiveCall call, std::uint32_t alone) {
+  /// Groups of a rank alone: one in place of each communicator, since a communicator's kernels take turns.
+  struct AloneGroups {
+    std::uint32_t number = 0;  ///< of the rank in the small job
+    std::map<std::tuple<std::uint32_t, CollectiveKind, int>, std::uint32_t> numbers;  ///< in its Program
+  };
+
+  std::uint32_t alone_group(AloneGroups& alone, const CollectiveCall& call, std::size_t own_groups) {
+    const bool is_pair = is_message(call);
+    const auto next = static_cast<std::uint32_t>(own_groups + alone.numbers.size());
+    const auto [known, is_new] = alone.numbers.try_emplace(
+        {call.group, is_pair ? call.kind : CollectiveKind::AllReduce, is_pair ? call.peer : 0}, next);
+    if (is_new) {
+      groups_.push_back({fmt::format("rank {} alone, {}", made_.chosen[alone.number], alone.numbers.size()),
+                         {alone.number}});
+    }
+    return known->second;
+  }
+
+  CollectiveCall small_call(const Place& place, CollectiveCall call, AloneGroups& alone) {
     const std::uint32_t rank = std::get<0>(place);
     const std::uint32_t group = job_.ranks[rank].groups[call.group];
     const std::vector<std::uint32_t>& members = job_.groups[group].ranks;
@@ -215,7 +233,7 @@ class SmallJob {
       CollectiveCall waits;
       waits.kind = CollectiveKind::AllReduce;
       waits.type = call.type;
-      waits.group = alone;
+      waits.group = alone_group(alone, call, job_.programs[job_.ranks[rank].program]->groups.size());
       waits.size = call.size;
       waits.sm_limit = call.sm_limit;
       waits.recorded = Seconds{meeting.ended - meeting.arrived};
@@ -278,7 +296,7 @@ class SmallJob {
   Benchmark small_;
   std::vector<ProcessGroup> groups_;
   std::vector<std::uint32_t> group_numbers_;  // by group of the source: among those that are kept
-  std::size_t kept_groups_ = 0;
+  std::size_t kept_groups_ = 0, alone_groups_ = 0;
   Transfers transfers_;
 };
 

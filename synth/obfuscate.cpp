@@ -100,12 +100,21 @@ void hide_calls(JobModel& job, const ObfuscateOptions& options, double scale) {
   }
 }
 
+/// A coarse size that is divisible by as large a power of two, up to 64, as the size: kernels of odd sizes
+/// are other kernels.
+double coarse_size(double value, SizeHiding sizes) {
+  double unit = 1;
+  constexpr double kMostUnit = 64;
+  while (unit < kMostUnit && std::fmod(value, 2 * unit) == 0) unit *= 2;
+  return std::max(std::round(coarse(value, sizes) / unit), 1.0) * unit;
+}
+
 /// Sizes of kernels that follow from no symbol: copies, fills, rows of tables.
 void hide_plain_sizes(JobModel& job, SizeHiding sizes) {
   for (Template& tmpl : job.templates) {
     for (KernelEntry& kernel : tmpl.kernels) {
       for (Monomial& size : kernel.sizes) {
-        if (size.powers.empty()) size.factor = coarse(size.factor, sizes);
+        if (size.powers.empty()) size.factor = coarse_size(size.factor, sizes);
       }
     }
   }
@@ -149,7 +158,7 @@ void add_noise(Model& model, double noise) {
 Symbols coarse_symbols(const Symbols& symbols, SizeHiding sizes) {
   Symbols made;
   for (const auto& [name, value] : symbols) {
-    if (name != "ranks" && name != "layers") made[name] = coarse(value, sizes);
+    if (name != "ranks" && name != "layers") made[name] = coarse_size(value, sizes);
   }
   return made;
 }
@@ -186,7 +195,8 @@ ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleO
   const Random random{options.seed, "synth.totals"};
   sampled.seed = options.seed;
   sampled.exact = options.noise == 0;
-  sampled.symbols = coarse_symbols(job.symbols, options.sizes);
+  const bool shows_sizes = options.k == 1;  // else kernels go into pieces, or as many jobs have the same
+  if (shows_sizes) sampled.symbols = coarse_symbols(job.symbols, options.sizes);
   const auto layers = job.symbols.find("layers");
   if (options.hide_totals) {
     report.scale = secret_factor(random, 0, kMostScale);
@@ -204,7 +214,7 @@ ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleO
     report.shared += kernels.size();
   }
   hide_calls(job, options, report.scale);
-  hide_plain_sizes(job, options.sizes);
+  if (shows_sizes) hide_plain_sizes(job, options.sizes);
   hide_host_times(job, options.sizes, report.scale);
   for (const Template& tmpl : job.templates) {
     report.kernels += tmpl.kernels.size();

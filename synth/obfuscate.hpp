@@ -37,11 +37,11 @@ struct ObfuscateReport {
 
 /// Makes an exact model (FitOptions::exact) of one job coarse, and how it is to be sampled.
 ///
-/// Symbols are made coarse first and shapes follow from them, so that what one kernel writes the next one
-/// reads. Times of kernels without a shape are microaggregated: sorted by time within their class, groups of
-/// k to 2k - 1 neighbours take their mean, which keeps the sum (univariate microaggregation: Domingo-Ferrer
-/// and Mateo-Sanz, IEEE TKDE 14(1), 2002, groups of fixed size). Kernels of classes with fewer than k become
-/// `other`. Host times have two significant digits.
+/// Where all kernels stay (k = 1), symbols are made coarse first and shapes follow from them, so that what
+/// one kernel writes the next one reads. Times of kernels without a shape are microaggregated: sorted by time
+/// within their class, groups of k to 2k - 1 neighbours take their mean, which keeps the sum (univariate
+/// microaggregation: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, groups of fixed size). Kernels of
+/// classes with fewer than k become `other`. Host times have two significant digits.
 ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleOptions& sampled);
 
 /// Kernels as they are in obfuscated jobs (class, type, coarse sizes or time), each with the number of jobs

@@ -43,7 +43,7 @@ class RankWriter {
         assignment_{job.ranks[rank]},
         program_{*job.programs[assignment_.program]},
         kernels_{kernels},
-        calls_{job, rank},
+        calls_{job, rank, content.is_shared},
         notes_{content.notes != nullptr ? *content.notes : NodeNotes{}},
         is_shared_{content.is_shared},
         threads_(program_.threads.size()),
@@ -298,7 +298,7 @@ class RankWriter {
     attributes.text("dtype", data_type_name(call.type));
     attributes.real("bytes", call.size.in_base_units());
     attributes.int32("peer", call.peer);
-    if (!is_shared_) calls_.write(attributes, call);
+    calls_.write(attributes, call);
     if (!call.send_bytes.empty()) {
       attributes.reals("send_bytes", call.send_bytes);
     }

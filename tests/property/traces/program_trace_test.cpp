@@ -72,12 +72,18 @@ RC_GTEST_PROP(ProgramTraceProperty, ComesBackAsTheSame, ()) {
 // Two pairs of ranks send each other messages: each rank names itself and its group, but in shared files.
 TEST(ProgramTrace, RanksThatDoAlikeShareAFile) {
   const Fabric fabric = tick_machine(4);
-  Script first{{"nccl"}, {"pp"}};
-  first.send(0, 1, worth(8)).wait_device();
-  Script second{{"nccl"}, {"pp"}};
-  second.receive(0, 0, worth(8)).wait_device();
-  const Job job = job_of(fabric, {first, second, first, second}, {{"a", {0, 1}}, {"b", {2, 3}}},
-                         {{0}, {0}, {1}, {1}});
+  const auto ends = [](const char* group, CollectiveKind kind, int peer) {
+    Script script{{"nccl"}, {group}};
+    script.collective(0, {kind, DataType::FP32, 0, worth(8), {}, peer}).wait_device();
+    return script;
+  };
+  Job job = job_of(fabric,
+                   {ends("a", CollectiveKind::Send, 1), ends("a", CollectiveKind::Receive, 0),
+                    ends("b", CollectiveKind::Send, 1), ends("b", CollectiveKind::Receive, 0)},
+                   {{"a", {0, 1}}, {"b", {2, 3}}});
+  job.ranks[2].program = 0;
+  job.ranks[3].program = 1;
+  job.programs.resize(2);
   const test::ScratchFolder folder;
   EXPECT_EQ(write(job, folder.path() / "each", false).different, 4U);
   EXPECT_EQ(write(job, folder.path() / "folded", false, true).different, 2U);

@@ -127,7 +127,8 @@ TEST(Coverage, AddsUpToAHundredPercent) {
 TEST(Backends, AttentionIsComputedInEveryTypeOfTensorCores) {
   for (const DataType type : {DataType::FP32, DataType::FP16, DataType::BF16}) {
     EXPECT_EQ(backend_for({"attention", type, FlashAttention{1, 2, 64, 64, 32}}, Target::Cuda), Backend::Own);
-    EXPECT_EQ(backend_for({"attention", type, FlashAttention{1, 2, 64, 64, 20}}, Target::Cuda), Backend::Busy);
+    EXPECT_EQ(backend_for({"attention", type, FlashAttention{1, 2, 64, 64, 20}}, Target::Cuda),
+              Backend::Busy);
   }
 }
 
