@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -92,7 +93,7 @@ TEST(ProgramTrace, RanksThatDoAlikeShareAFile) {
   EXPECT_EQ(again.groups[1].name, "b");
   EXPECT_EQ(again.ranks[3].groups, job.ranks[3].groups);
   // Without the groups of each rank nobody knows whom a shared trace means.
-  write_whole_file(folder.path() / "folded" / "r.groups.json", "{\"1\": [0, 1], \"2\": [2, 3]}");
+  std::ofstream{folder.path() / "folded" / "r.groups.json"} << R"({"1": [0, 1], "2": [2, 3]})";
   EXPECT_THROW((void)read(folder.path() / "folded", fabric, job, false), InputError);
 }
 
