@@ -165,7 +165,7 @@ Symbols coarse_symbols(const Symbols& symbols, SizeHiding sizes) {
 
 /// Draws a factor in [1/most, most], uniform in its logarithm.
 double secret_factor(const Random& random, std::uint64_t place, double most) {
-  return portable_exp(std::log(most) * (2 * random.uniform(place) - 1));
+  return portable_exp(portable_log(most) * (2 * random.uniform(place) - 1));
 }
 
 constexpr double kMostScale = 4, kMostLayers = 1.5;

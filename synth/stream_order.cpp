@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <ranges>
 #include <utility>
 
 #include "ops/thread_walk.hpp"
@@ -102,10 +101,10 @@ class OrderWalk {
   /// The latest waits first: they may cover those before them.
   void work(std::uint8_t stream) {
     Clock& clock = clocks_[stream];
-    for (const Wait& wait : std::views::reverse(pending_[stream])) {
-      if (wait.record && is_covered(clock, wait.record->clock)) continue;
-      keep(wait);
-      if (wait.record) join(clock, wait.record->clock);
+    for (auto wait = pending_[stream].rbegin(); wait != pending_[stream].rend(); ++wait) {
+      if (wait->record && is_covered(clock, wait->record->clock)) continue;
+      keep(*wait);
+      if (wait->record) join(clock, wait->record->clock);
     }
     pending_[stream].clear();
     ++clock[stream];
