@@ -1,15 +1,13 @@
 #include "sim/critical_path.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "ops/kernel_model.hpp"
 #include "sim/executor.hpp"
 #include "sim/folding/folding.hpp"
-#include "sim/host_links.hpp"
+#include "sim/host_pieces.hpp"
+#include "sim/path_shares.hpp"
 #include "sim/rank_rerun.hpp"
 
 namespace lockstep {
@@ -23,62 +21,20 @@ struct Place {
   std::uint32_t entry = 0;
 };
 
-constexpr std::uint32_t kNoName = 0xffffffff;
-
 /// Longer than streams rest between kernels, and launches take to reach the GPU, s.
 constexpr double kLongRest = 50e-6;
 
-/// The name of the innermost range around an instruction, and around what opens a range.
-struct RangeNames {
-  std::uint32_t within = kNoName, before = kNoName;
-};
-
-std::vector<RangeNames> enclosing_ranges(const Program::Thread& thread) {
-  std::vector<RangeNames> names;
-  std::vector<std::uint32_t> open;
-  const auto innermost = [&] { return open.empty() ? kNoName : open.back(); };
-  for (const Instruction& instruction : thread.instructions) {
-    const std::uint32_t before = innermost();
-    if (instruction.op == Opcode::RangeBegin) {
-      open.push_back(instruction.operand);
-    }
-    names.push_back({innermost(), before});
-    if (instruction.op == Opcode::RangeEnd) {
-      open.pop_back();
-    }
-  }
-  return names;
-}
-
-/// A piece of the path on a host thread.
-struct HostPiece {
-  std::string label;
-  PathPart part = PathPart::HostWork;
-  std::string operation{};  ///< CriticalShare::operation
-
-  static HostPiece of(const std::string& operation) {
-    return {"host: " + operation, PathPart::HostWork, operation};
-  }
-  static HostPiece silent(const std::string& where) {
-    return {"host: nothing recorded" + where, PathPart::Silence};
-  }
-};
-
 class Walk {
  public:
-  explicit Walk(Executor& executor) : executor_{executor}, host_links_{executor} {}
+  explicit Walk(Executor& executor)
+      : executor_{executor}, shares_{executor}, host_pieces_{executor.spec().recorded_steps} {}
 
   CriticalPath from_the_end() {
     for (std::optional<Place> at = latest(); at;) {
       at = at->on_host ? host(*at) : stream(*at);
     }
-    std::vector<CriticalShare> shares;
-    for (auto& [what, share] : shares_) {
-      shares.push_back(std::move(share));
-    }
-    std::stable_sort(shares.begin(), shares.end(), [](auto& a, auto& b) { return a.seconds > b.seconds; });
     std::reverse(pieces_.begin(), pieces_.end());
-    return {std::move(shares), std::move(pieces_)};
+    return {shares_.take(), std::move(pieces_)};
   }
 
  private:
@@ -154,76 +110,6 @@ class Walk {
     pieces_.push_back({number, place.on_host, place.lane, start, end});
   }
 
-  void charge(const std::string& what, PathPart part, double seconds) {
-    if (seconds > 0) {
-      CriticalShare& share = shares_[what];
-      share.what = what;
-      share.part = part;
-      share.seconds += seconds;
-      ++share.pieces;
-    }
-  }
-
-  /// Adds to the prediction behind a share. Equal ones have the same @p size: of a kernel, its duration; of a
-  /// collective, its bytes. Made by @p make at its first piece.
-  template <class Make>
-  void rest_on(const std::string& what, double size, double seconds, const Make& make) {
-    if (seconds > 0) {
-      std::vector<PathPrediction>& predictions = shares_[what].predictions;
-      const auto [place, fresh] = places_.try_emplace({what, size}, predictions.size());
-      if (fresh) {
-        predictions.push_back(make());
-      }
-      predictions[place->second].seconds += seconds;
-    }
-  }
-
-  void charge_kernel(const Rank& owner, const Instruction& instruction, double seconds) {
-    const std::uint32_t kernel = owner.kernel_of(instruction);
-    const KernelCall& call = owner.program().kernels[kernel];
-    const KernelTiming& timing = owner.timing_of(kernel);
-    charge(call.name, PathPart::Kernel, seconds);
-    rest_on(call.name, timing.seconds, seconds, [&] {
-      const std::string model = model_for(call).name();
-      return PathPrediction{model.substr(0, model.find(':')), 0, timing.band, timing.provenance};
-    });
-  }
-
-  /// A copy, or a kernel that reads or writes host memory.
-  void charge_transfer(std::uint32_t number, const Instruction& instruction, double seconds) {
-    const Rank& owner = rank(number);
-    const std::uint32_t kernel = owner.kernel_of(instruction);
-    const KernelCall& call = owner.program().kernels[kernel];
-    charge_kernel(owner, instruction, seconds);
-    if (seconds <= 0) {
-      return;
-    }
-    CriticalShare& share = shares_[call.name];
-    const bool is_copy = owner.timing_of(kernel).kind == KernelTiming::Kind::Transfer;
-    share.part = is_copy ? PathPart::Copy : PathPart::Kernel;
-    const VertexId gpu = executor_.job().ranks[number].gpu;
-    const Link* link =
-        host_links_.bounding(gpu, host_traffic(call), owner.timing_of(kernel).seconds, seconds);
-    if (link != nullptr) {
-      share.bottleneck = link->name;
-    }
-    share.over_pcie += is_copy || link != nullptr ? seconds : 0;
-  }
-
-  void charge_collective(std::uint32_t number, const CollectiveCall& call, double seconds) {
-    const std::string what = to_string(call.kind);
-    charge(what, PathPart::Collective, seconds);
-    const Planned planned = planned_for(number, call);
-    if (planned.plan == nullptr) {
-      return;
-    }
-    note_bottleneck(shares_[what], *planned.loads, *planned.plan, seconds);
-    rest_on(what, planned.plan->size.in_base_units(), seconds, [&] {
-      return PathPrediction{planned.plan->algorithm + " " + planned.plan->protocol, 0, planned.plan->band,
-                            planned.plan->provenance};
-    });
-  }
-
   std::optional<Place> stream(const Place& place) {
     const Rank& owner = rank(place.rank);
     const RankLog::Lane& lane = log(place.rank).streams[place.lane];
@@ -233,13 +119,13 @@ class Walk {
       if (owner.timing_of(owner.kernel_of(instruction)).crosses_links()) {
         return transfer(place, instruction, lane.meetings[entry.meeting]);
       }
-      charge_kernel(owner, instruction, entry.end - entry.start);
+      shares_.charge_kernel(owner, instruction, entry.end - entry.start);
       note_piece(place, entry.start, entry.end);
       return cause_of(place.rank, entry);
     }
     const CollectiveCall& call = call_of(place.rank, instruction);
     const Rendezvous& meeting = lane.meetings[entry.meeting];
-    charge_collective(place.rank, call, entry.end - meeting.met);
+    shares_.charge_collective(place.rank, call, entry.end - meeting.met);
     note_piece(place, meeting.met, entry.end);
     const LogEntry* theirs = last_entry(meeting);
     return theirs != nullptr ? cause_of(last_to_arrive(place, meeting, call), *theirs) : std::nullopt;
@@ -248,7 +134,7 @@ class Walk {
   /// A copy that waited for an engine goes on from the end of the one that had it.
   std::optional<Place> transfer(const Place& place, const Instruction& instruction, const Rendezvous& taken) {
     const LogEntry& entry = log(place.rank).streams[place.lane].entries[place.entry];
-    charge_transfer(place.rank, instruction, entry.end - taken.met);
+    shares_.charge_transfer(place.rank, instruction, entry.end - taken.met);
     note_piece(place, taken.met, entry.end);
     if (taken.last_rank == Rendezvous::kNobody) {
       return cause_of(place.rank, entry);
@@ -318,7 +204,7 @@ class Walk {
         break;
     }
     // It waited for an earlier step, whose end lies before the gap.
-    charge("gap between kernels", PathPart::KernelGap, entry.start - entry.free_since);
+    shares_.charge("gap between kernels", PathPart::KernelGap, entry.start - entry.free_since);
     return std::nullopt;
   }
 
@@ -326,7 +212,7 @@ class Walk {
   void charge_rest(std::uint32_t number, const LogEntry& entry, const std::string& usual, PathPart part,
                    double seconds) {
     if (executor_.spec().recorded_steps.empty() || seconds < kLongRest) {
-      charge(usual, part, seconds);
+      shares_.charge(usual, part, seconds);
       return;
     }
     const Rank& owner = rank(number);
@@ -337,8 +223,8 @@ class Walk {
     constexpr std::size_t kShown = 28;
     const std::string before = " idle, work queued, before " + name.substr(0, kShown);
     const double busy = busy_within(log(number), entry.start - seconds, entry.start);
-    charge("stream" + before, part, busy);
-    charge("GPU" + before, part, seconds - busy);
+    shares_.charge("stream" + before, part, busy);
+    shares_.charge("GPU" + before, part, seconds - busy);
   }
 
   /// Seconds from @p begin to @p end in which any stream of a rank works.
@@ -369,16 +255,16 @@ class Walk {
         std::lower_bound(waits.begin(), waits.end(), place.entry,
                          [](const HostWaitEntry& w, std::uint32_t i) { return w.instruction < i; });
     if (wait != waits.end() && wait->instruction == place.entry) {
-      charge("host: return from a wait", PathPart::HostReturn, ends[place.entry] - wait->until);
+      shares_.charge("host: return from a wait", PathPart::HostReturn, ends[place.entry] - wait->until);
       note_piece(place, wait->until, ends[place.entry]);
       return waited_for(place, *wait);
     }
     const double begin = place.entry == 0 ? log.thread_starts[place.lane] : ends[place.entry - 1];
-    const HostPiece piece = host_piece(owner.program(), place);
-    charge(piece.label, piece.part, ends[place.entry] - begin - noise_before(log, place));
+    const HostPiece piece = host_pieces_.at(owner.program(), place.lane, place.entry);
+    shares_.charge(piece.label, piece.part, ends[place.entry] - begin - noise_before(log, place));
     note_piece(place, begin, ends[place.entry]);
     if (!piece.operation.empty()) {
-      note_operation(piece);
+      shares_.note_operation(piece.label, piece.operation);
     }
     return place.entry == 0 ? std::nullopt
                             : std::optional{Place{place.rank, true, place.lane, place.entry - 1}};
@@ -392,8 +278,8 @@ class Walk {
                          [](const NoiseEntry& n, std::uint32_t i) { return n.instruction < i; });
     for (auto entry = first; place.lane == 0 && entry != log.noise.end() && entry->instruction == place.entry;
          ++entry) {
-      charge("noise: " + executor_.spec().noise.sources()[entry->source].name, PathPart::Noise,
-             entry->seconds);
+      shares_.charge("noise: " + executor_.spec().noise.sources()[entry->source].name, PathPart::Noise,
+                     entry->seconds);
       seconds += entry->seconds;
     }
     return seconds;
@@ -418,101 +304,11 @@ class Walk {
     return began != entries.end() && began->start == wait.until ? cause_of(place.rank, *began) : std::nullopt;
   }
 
-  void note_operation(const HostPiece& piece) {
-    if (const auto share = shares_.find(piece.label); share != shares_.end()) {
-      share->second.operation = piece.operation;
-    }
-  }
-
-  HostPiece host_piece(const Program& program, const Place& place) {
-    const Program::Thread& thread = program.threads[place.lane];
-    auto& names = ranges_[&thread];
-    if (names.empty()) {
-      names = enclosing_ranges(thread);
-    }
-    const Instruction& instruction = thread.instructions[place.entry];
-    const bool has_own = instruction.op == Opcode::HostWork;
-    if (!has_own && !executor_.spec().recorded_steps.empty()) {
-      if (const std::optional<HostPiece> outside =
-              outside_operators(program, instruction, names[place.entry])) {
-        return *outside;
-      }
-    }
-    const std::uint32_t name = has_own ? instruction.operand : names[place.entry].within;
-    return name < program.names.size() ? HostPiece::of(program.names[name]) : HostPiece{"host"};
-  }
-
-  /// In a recording, time that no operator covers is not the time of the one that comes next. Nothing: an
-  /// operator does.
-  [[nodiscard]] std::optional<HostPiece> outside_operators(const Program& program,
-                                                           const Instruction& instruction,
-                                                           const RangeNames& around) const {
-    const std::uint32_t outer = around.before;
-    const bool has_name = outer < program.names.size();
-    if (has_name && !program.names[outer].starts_with(executor_.spec().recorded_steps)) {
-      return instruction.op == Opcode::RangeBegin ? std::optional{HostPiece::of(program.names[outer])}
-                                                  : std::nullopt;
-    }
-    const bool waits = instruction.op == Opcode::WaitEvent || instruction.op == Opcode::WaitStream ||
-                       instruction.op == Opcode::WaitDevice;
-    if (waits && instruction.cost > instruction.lead) {
-      return HostPiece{"host: wait for the GPU, no work recorded"};
-    }
-    if (instruction.op == Opcode::RangeBegin && instruction.operand < program.names.size()) {
-      return HostPiece::silent(" before " + program.names[instruction.operand]);
-    }
-    return HostPiece::silent(has_name ? " in " + program.names[outer] : "");
-  }
-
-  /// A plan and its loads, which a folded job keeps apart from it. Null: never planned.
-  struct Planned {
-    const CollectivePlan* plan = nullptr;
-    const std::vector<LinkLoad>* loads = nullptr;
-  };
-
-  Planned planned_for(std::uint32_t number, const CollectiveCall& call) {
-    if (const Folding* folding = executor_.spec().folding; folding != nullptr) {
-      const TrafficGroup& group = folding->traffic().group_of(executor_.job(), number, call);
-      const TrafficCall* planned = group.find(call);
-      return planned == nullptr ? Planned{} : Planned{&planned->plan, &group.shapes[planned->shape].loads};
-    }
-    const Membership member =
-        is_pair(call.kind) ? executor_.pair(rank(number), call) : rank(number).memberships()[call.group];
-    const CollectivePlan* plan = member.group->find_plan(call);
-    return plan == nullptr ? Planned{} : Planned{plan, &plan->loads};
-  }
-
-  void note_bottleneck(CriticalShare& share, const std::vector<LinkLoad>& loads, const CollectivePlan& plan,
-                       double seconds) const {
-    const LinkLoad* worst = nullptr;
-    double longest = 0;
-    const auto links = executor_.spec().fabric->links();
-    for (const LinkLoad& load : loads) {
-      const double time = load.share / links[load.link].bandwidth.in_base_units();
-      if (time > longest * (1 + 1e-9)) {
-        longest = time;
-        worst = &load;
-      }
-    }
-    if (worst == nullptr) {
-      share.bottleneck = {};
-      return;
-    }
-    // A plan's own bound includes what no protocol gets out of a link: only well below it is it the
-    // protocol's doing.
-    constexpr double kProtocolBelow = 0.7;
-    const bool by_cap = longest * plan.rate_cap.in_base_units() < kProtocolBelow;
-    share.bottleneck = by_cap ? plan.protocol + " protocol" : links[worst->link].name;
-    share.over_pcie += !by_cap && links[worst->link].kind == LinkKind::Pcie ? seconds : 0;
-  }
-
   Executor& executor_;
-  HostLinks host_links_;
+  PathShares shares_;
+  HostPieces host_pieces_;
   std::map<std::uint32_t, std::unique_ptr<RankLog>> logs_;  // by number of the simulated rank
-  std::map<std::string, CriticalShare> shares_;
-  std::vector<PathPiece> pieces_;                                 // latest first
-  std::map<std::pair<std::string, double>, std::size_t> places_;  ///< in CriticalShare::predictions
-  std::map<const Program::Thread*, std::vector<RangeNames>> ranges_;
+  std::vector<PathPiece> pieces_;                           // latest first
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ops/workload/compiled/compiled_graph.hpp"
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/transformer_step.hpp"
 
@@ -44,7 +45,7 @@ void TransformerStep::compiled_forward() {
 void TransformerStep::compiled_backward(GradientSink& gradients) {
   CompiledTransformer& model = *compiled_;
   const std::vector<std::int64_t> of_block = parameters_of(block_);
-  const std::int64_t block_elements = std::accumulate(of_block.begin(), of_block.end(), std::int64_t{0});
+  const std::int64_t block_elements = elements_of(of_block);
   keep(MemoryUse::Workspace, memory_.loss_backward());
   if (has_eager_loss()) {
     cross_entropy_backward(step_, loss_);

@@ -1,8 +1,8 @@
 #include "ops/workload/dlrm_memory.hpp"
 
-#include <numeric>
 #include <vector>
 
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/table_storage.hpp"
 
 namespace lockstep {
@@ -17,17 +17,16 @@ Bytes floats(std::int64_t elements) {
 constexpr double kSortedLookup = 40;
 
 template <class Shape>
-std::int64_t elements_of(const Shape& shape) {
-  const std::vector<std::int64_t> parameters = parameters_of(shape);
-  return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
+std::int64_t elements_in(const Shape& shape) {
+  return elements_of(parameters_of(shape));
 }
 
 class Counting {
  public:
   Counting(const DlrmMemoryShape& shape, std::size_t rank) : shape_{shape}, rank_{rank} {
-    const std::int64_t top = elements_of(shape.top) + elements_of(shape.cross);
-    const std::int64_t bottom = shape.has_dense ? elements_of(shape.bottom) : 0;
-    const std::int64_t trained_top = shape.trains_top ? top : elements_of(shape.cross);
+    const std::int64_t top = elements_in(shape.top) + elements_in(shape.cross);
+    const std::int64_t bottom = shape.has_dense ? elements_in(shape.bottom) : 0;
+    const std::int64_t trained_top = shape.trains_top ? top : elements_in(shape.cross);
     mlp_elements_ = top + bottom;
     trained_elements_ = trained_top + (shape.trains_bottom ? bottom : 0);
     shared_elements_ = shape.hybrid ? trained_top : trained_elements_;

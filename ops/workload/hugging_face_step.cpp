@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "base/yaml_value.hpp"
 #include "ops/workload/apex.hpp"
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/loss_scaling.hpp"
 #include "ops/workload/master_weights.hpp"
@@ -114,7 +114,7 @@ HuggingFaceStep::HuggingFaceStep(StepWriter& step, const TrainingSetup& setup, s
       frozen_parameters_{parameters.frozen} {}
 
 std::int64_t HuggingFaceStep::trained_parameters() const {
-  return std::accumulate(parameters_.begin(), parameters_.end(), std::int64_t{0});
+  return elements_of(parameters_);
 }
 
 /// Parameters, moments and master weights, DistributedDataParallel's buckets; gradients where they

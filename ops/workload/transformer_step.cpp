@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "ops/model_flops.hpp"
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/layers/attention_masks.hpp"
 #include "ops/workload/layers/classifier.hpp"
 #include "ops/workload/layers/dropout.hpp"
@@ -16,10 +15,6 @@
 
 namespace lockstep {
 namespace {
-
-std::int64_t elements_of(const std::vector<std::int64_t>& parameters) {
-  return std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0});
-}
 
 bool is_v5(const StepWriter& step) {
   return step.framework().transformers == Transformers::V5;

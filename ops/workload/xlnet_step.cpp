@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/layers/cast.hpp"
 #include "ops/workload/layers/dropout.hpp"
 #include "ops/workload/layers/kernels.hpp"
@@ -217,7 +216,7 @@ void XlnetStep::loss_and_model_backward(GradientSink& gradients) {
   const std::vector<std::int64_t> of_layer = parameters_of(layer_);
   for (std::int64_t layer = spec_.layers; layer-- > 0;) {
     const ModuleRange module{step_, fmt::format("layer {}", layer)};
-    allocate_gradients(std::accumulate(of_layer.begin(), of_layer.end(), std::int64_t{0}));
+    allocate_gradients(elements_of(of_layer));
     xlnet_layer_backward(step_, layer_, gradients);
     free(MemoryUse::Parameters, memory_.cast_weights_of_layer());
     free(MemoryUse::Activations, memory_.kept_by_layer());

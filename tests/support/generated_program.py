@@ -221,43 +221,42 @@ def compare_places(table, rank, measured):
              f"{with_places} kernels of a step have such")
 
 
-def compile_stub(program, stub, objects):
-    """Objects are kept by content: programs share most of their sources."""
-    headers = hashlib.sha256()
-    for path in sorted([*stub.rglob("*"), *program.glob("*.cuh"), *program.glob("*.hpp"), *program.glob("*.inc")]):
+def compiled(program, sources, objects, command, headers=()):
+    """Objects of the sources, kept by content: programs share most of their sources."""
+    seen = hashlib.sha256(" ".join(map(str, command)).replace(str(program), "").encode())
+    for path in [*sorted(headers), *sorted([*program.glob("*.cuh"), *program.glob("*.hpp"), *program.glob("*.inc")])]:
         if path.is_file():
-            headers.update(path.read_bytes())
-    sources = [p for p in sorted([*program.glob("*.cu"), *program.glob("*.cpp")]) if p.name != "clock.cu"]
-    sources += sorted(stub.glob("*.cpp"))
+            seen.update(path.read_bytes())
 
     def one(source):
-        key = hashlib.sha256(headers.digest() + source.read_bytes()).hexdigest()[:20]
+        key = hashlib.sha256(seen.digest() + source.read_bytes()).hexdigest()[:20]
         made = objects / f"{source.name}.{key}.o"
         if not made.exists():
-            run(["c++", "-std=c++20", "-O0", "-w", "-I", stub, "-I", program, "-x", "c++", "-c", source, "-o",
-                 f"{made}.new"])
+            run([*command, source, "-o", f"{made}.new"])
             os.replace(f"{made}.new", made)
         return made
     with ThreadPoolExecutor(2) as pool:
-        made = list(pool.map(one, sources))
+        return list(pool.map(one, sources))
+
+
+def compile_stub(program, stub, objects):
+    sources = [p for p in sorted([*program.glob("*.cu"), *program.glob("*.cpp")]) if p.name != "clock.cu"]
+    command = ["c++", "-std=c++20", "-O0", "-w", "-I", stub, "-I", program, "-x", "c++", "-c"]
+    made = compiled(program, [*sources, *sorted(stub.glob("*.cpp"))], objects, command, stub.rglob("*"))
     binary = program / "benchmark"
     run(["c++", *made, "-o", binary, "-lpthread"])
     return binary
 
 
-def compile_for_gpus(program):
+def compile_for_gpus(program, objects):
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     if not Path(nvcc).exists():
         print("skipped: there is no nvcc on this machine")
         sys.exit(SKIPPED)
-
-    def one(source):
-        run([nvcc, "-std=c++20", "-I", program, "-gencode", "arch=compute_80,code=sm_80", "-gencode",
-             "arch=compute_90,code=sm_90", "--Werror=all-warnings", "-Xcompiler=-Wall,-Wextra", "-c", source, "-o",
-             f"{source}.o"])
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(one, sorted([*program.glob("*.cu"), *program.glob("*.cpp")])))
-    print(f"compiled for sm_80 and sm_90 without warnings: {len(list(program.glob('*.o')))} files")
+    made = compiled(program, sorted([*program.glob("*.cu"), *program.glob("*.cpp")]), objects,
+                    [nvcc, "-std=c++20", "-I", program, "-gencode", "arch=compute_80,code=sm_80", "-gencode",
+                     "arch=compute_90,code=sm_90", "--Werror=all-warnings", "-Xcompiler=-Wall,-Wextra", "-c"])
+    print(f"compiled for sm_80 and sm_90 without warnings: {len(made)} files")
 
 
 def main():
@@ -279,7 +278,7 @@ def main():
     objects.mkdir(parents=True, exist_ok=True)
     print(run([options.lockstep, "generate", *options.source, "-o", program]))
     if options.nvcc:
-        return compile_for_gpus(program)
+        return compile_for_gpus(program, objects)
     binary = compile_stub(program, options.stub, objects)
     print(run([binary, "--one-process", "--oversubscribe", "--annotate", "--steps", "1", "--warm-up", "1", "--log",
                "issued"], cwd=program, env={**os.environ, "STUB_LOG": str(program / "stub.log")}, timeout=300))

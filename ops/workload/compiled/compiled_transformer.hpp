@@ -31,9 +31,8 @@ namespace lockstep {
 ///   memory-efficient in FP32, FlashAttention-2 in 16 bits. GPT-2's, masked with where(), and autocast's,
 ///   cast before softmax, do not.
 /// * Log-softmax is written in FP32 and read by backward, or (`compiled_loss: recomputed`) only the maximum
-/// and
-///   the sum of each row are, in one pass over the logits (prepare_softmax_online), and backward's one kernel
-///   goes through the logits again (PyTorch 2.7: pull request 127011).
+///   and the sum of each row are, in one pass over the logits (prepare_softmax_online), and backward's one
+///   kernel goes through the logits again (PyTorch 2.7: pull request 127011).
 /// * The gradient of logits that the model returns besides the loss is zeros that autograd fills and backward
 ///   reads.
 /// * With several ranks DDPOptimizer cuts the graph where a bucket of gradients is full, here between layers,

@@ -1,5 +1,5 @@
-#include <numeric>
 
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/parallel/lora_adapter.hpp"
 
 namespace lockstep {
@@ -58,7 +58,7 @@ void add_feed_forward(const TransformerSpec& model, const LayerSizes& s, std::in
 
 /// Replaces a dense layer's parameters, which are frozen, by those of the adapters beside its products.
 void freeze(const TransformerSpec& model, const LayerSizes& s, int tensor, LayerParameters& all) {
-  all.frozen = std::accumulate(all.dense.begin(), all.dense.end(), std::int64_t{0});
+  all.frozen = elements_of(all.dense);
   all.dense.clear();
   const std::int64_t parts = model.activation == Activation::SwiGlu ? 2 : 1;
   const auto adapt = [&](LoraModule module, std::int64_t in, std::int64_t out, SharedSide side) {

@@ -1,8 +1,8 @@
 #include "ops/workload/parallel/parameter_update.hpp"
 
 #include <algorithm>
-#include <numeric>
 
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/multi_tensor.hpp"
 #include "ops/workload/optimizer_step.hpp"
@@ -115,7 +115,7 @@ void ParameterUpdate::fused_update(std::int64_t elements) const {
 void ParameterUpdate::on_gpu(const Trained& trained, std::int64_t elements, std::int64_t narrow) const {
   if (trained.by_torch) {  // each parameter's share
     std::vector<std::int64_t> shares = trained.parameters;
-    const std::int64_t all = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+    const std::int64_t all = elements_of(shares);
     for (std::int64_t& share : shares) {
       share = std::max<std::int64_t>(1, share * elements / all);
     }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "ops/workload/element_count.hpp"
 #include "ops/workload/layers/transformer_block.hpp"
 #include "ops/workload/parallel/parameter_update.hpp"
 #include "ops/workload/parallel/process_groups.hpp"
@@ -14,10 +15,6 @@
 
 namespace lockstep {
 namespace {
-
-std::int64_t sum(const std::vector<std::int64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
 
 ParallelPlan plan_of(const TransformerSpec& model, const TrainingSetup& setup, TensorTypes types) {
   ParallelPlan plan = make_plan(setup.parallelism.transformer, model, static_cast<int>(setup.gpus.size()),
@@ -52,8 +49,8 @@ ShardedModules::ShardedModules(StepWriter& step, const TransformerSpec& model, c
     : model_{model},
       setup_{setup},
       parameters_{model.parameters()},
-      all_{sum(parameters_)},
-      of_layer_{sum(parameters_of(model.block(1)))},
+      all_{elements_of(parameters_)},
+      of_layer_{elements_of(parameters_of(model.block(1)))},
       plan_{plan_of(model, setup, step.types())},
       host_{step, plan_, memory, {}},
       gradients_{step, plan_, setup.parallelism.bucket, {}, host_},
