@@ -21,7 +21,6 @@ generated_test(dlrm_traces -- ${traces}/dlrm_8xv100/kineto)        # eight recor
 generated_test(graph -- ${CMAKE_CURRENT_LIST_DIR}/inputs/generate/graph_trace.json)
 generated_test(graph_ranks -- ${CMAKE_CURRENT_LIST_DIR}/inputs/generate/graph_ranks)  # a collective in a CUDA graph
 generated_test(attention -- llama3_8b_fsdp --ranks 2)              # attention, fused norms
-generated_test(attention_fp32 -- llama3_8b_fsdp --ranks 2 --precision fp32)
 generated_test(repeated -- gpt2_8xa100 --ranks 2 --repeat 2 loss)
 set(execution_traces)
 foreach(rank 0 1 2 3 4 5 6 7)
@@ -32,7 +31,6 @@ generated_test(dlrm_storages -- ${traces}/dlrm_8xv100/kineto --set execution_tra
 generated_test(nvcc_dlrm --nvcc -- dlrm_nvswitch)
 generated_test(nvcc_resnet50 --nvcc -- resnet50_8xv100)
 generated_test(nvcc_attention --nvcc -- llama3_8b_fsdp --ranks 2)
-generated_test(nvcc_attention_fp32 --nvcc -- llama3_8b_fsdp --ranks 2 --precision fp32)
 
 # The same as PyTorch scripts, run with a torch that computes nothing and notes its operators.
 function(pytorch_test name)
