@@ -116,7 +116,7 @@ TEST(Obfuscate, PiecesDoNotTellLayers) {
   for (const int layers : {8, 24}) {
     LayeredSizes sizes;
     sizes.layers = layers;
-    sizes.hidden = 16 * layers;
+    sizes.hidden = std::int64_t{16} * layers;
     Recording recording;
     recording.job = layered_job(sizes);
     recording.gpu = testing::shipped_a100();
