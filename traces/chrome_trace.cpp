@@ -210,10 +210,17 @@ void ChromeTraceWriter::write_runtime(const TimelineSpan& span, Lane& lane) {
 void ChromeTraceWriter::write_kernel(const TimelineSpan& span, Lane& lane) {
   const Instruction& instruction = instruction_of(span);
   const RankAssignment& rank = job_.ranks[span.rank];
-  const std::string& head =
-      lane.text->kernels[instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand];
+  const std::uint32_t id =
+      instruction.per_rank ? rank.kernel_slots[instruction.operand] : instruction.operand;
+  const std::string& head = lane.text->kernels[id];
   JsonCursor json{lane.file->reserve(head.size() + kRoom)};
   json.text(head);
+  const auto* copy = std::get_if<Memcpy>(&job_.programs[rank.program]->kernels[id].work);
+  const std::int64_t duration = nanoseconds(span.end) - nanoseconds(span.start);
+  if (copy != nullptr && duration > 0) {
+    const double rate = copy->size.in_base_units() / static_cast<double>(duration);  // GB/s is bytes a ns
+    json.text(R"_("memory bandwidth (GB/s)":)_").microseconds(std::llround(rate * 1000)).text(",");
+  }
   lane.file->commit(end_gpu_slice(json, span, lane).at());
 }
 

@@ -62,6 +62,16 @@ TEST_F(ChromeTrace, CountsItsEvents) {
   EXPECT_EQ(events_, events);
 }
 
+/// Kineto's argument, which HTA's memory bandwidth reads.
+TEST_F(ChromeTrace, CopiesHaveTheirBandwidth) {
+  const std::vector<json> copies = events_with(written(options()), "cat", "gpu_memcpy");
+  ASSERT_FALSE(copies.empty());
+  for (const json& copy : copies) {
+    const double rate = copy["args"]["bytes"].get<double>() / static_cast<double>(ns(copy["dur"]));
+    EXPECT_NEAR(copy["args"]["memory bandwidth (GB/s)"].get<double>(), rate, 0.0006);
+  }
+}
+
 TEST_F(ChromeTrace, SaysItsRankWhereHtaLooks) {
   ChromeTraceOptions one = options();
   one.ranks = {1};
