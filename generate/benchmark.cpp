@@ -62,8 +62,8 @@ struct ChooseCuda {
   Backend operator()(const EmbeddingCacheInsert& /*unused*/) const { return Backend::Busy; }
   Backend operator()(const FlashAttention& work) const {
     constexpr std::int64_t kTile = 16, kMostColumns = 128;  // of tensor cores, and of what a block holds
-    return own_if((type == DataType::FP16 || type == DataType::BF16) && work.head_size % kTile == 0 &&
-                  work.head_size <= kMostColumns);
+    const bool has_type = type == DataType::FP32 || type == DataType::FP16 || type == DataType::BF16;
+    return own_if(has_type && work.head_size % kTile == 0 && work.head_size <= kMostColumns);
   }
   Backend operator()(const Timed& /*unused*/) const { return Backend::Busy; }
 };

@@ -8,6 +8,7 @@
 #include <span>
 #include <tuple>
 
+#include "ops/job.hpp"
 #include "sim/timeline.hpp"
 
 namespace lockstep::generate {
@@ -36,6 +37,30 @@ class MeetingRecorder final : public TimelineSink {
  private:
   std::uint32_t last_;
   std::map<Place, Meeting> seen_;
+};
+
+[[nodiscard]] inline bool is_message(const CollectiveCall& call) {
+  return call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
+}
+
+/// How long collectives and messages took once all of the given ranks that take part had arrived.
+class Transfers {
+ public:
+  /// @param ranks of @p job whose arrivals count
+  Transfers(const Job& job, std::span<const std::uint32_t> ranks, const MeetingRecorder& meetings);
+
+  /// Seconds from the last arrival to the end. @throws std::out_of_range for a place without a collective
+  [[nodiscard]] double at(const Place& place) const;
+
+ private:
+  /// The k-th collective of a group, or the k-th message there from one rank to another, both of the job.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+  void add_rank(const Job& job, std::uint32_t rank);
+
+  const MeetingRecorder& meetings_;
+  std::map<Place, Key> keys_;
+  std::map<Key, double> last_arrivals_;
 };
 
 }  // namespace lockstep::generate

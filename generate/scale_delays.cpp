@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -16,17 +17,21 @@ namespace {
 /// Seconds of the small job's collectives and copies by themselves.
 struct OwnTimes {
   using ByRank = std::map<std::pair<std::uint32_t, std::uint32_t>, double>;  // by rank and number
-  ByRank collectives;  ///< the shortest from the rank's arrival to the end
+  ByRank collectives;  ///< the shortest once all have arrived
   ByRank kernels;      ///< the longest
 };
 
-/// The small job with collectives and copies as its machine does them.
+bool is_alone(const Job& job, std::uint32_t rank, const CollectiveCall& call) {
+  return job.groups[job.ranks[rank].groups[call.group]].ranks.size() == 1;
+}
+
+/// The small job with collectives and copies as its machine does them. Rank r has program r.
 Job without_waits(const Benchmark& small) {
   Job job = small.job;
   for (std::size_t number = 0; number < job.programs.size(); ++number) {
     Program without = *job.programs[number];
     for (CollectiveCall& call : without.collectives) {
-      if (call.group + 1 < without.groups.size()) {  // the last group is the rank alone
+      if (!is_alone(job, static_cast<std::uint32_t>(number), call)) {
         call.recorded = std::nullopt;
       }
     }
@@ -46,7 +51,10 @@ OwnTimes own_times(const Benchmark& small, const Machine& machine) {
   OwnTimes made;
   MeetingRecorder meetings{job.steps};
   static_cast<void>(machine.simulate(job, &meetings));
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+  std::vector<std::uint32_t> ranks(job.ranks.size());
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  const Transfers transfers{job, ranks, meetings};
+  for (const std::uint32_t rank : ranks) {
     const Program& program = *small.job.programs[rank];
     for (std::uint32_t thread = 0; thread < program.threads.size(); ++thread) {
       const auto& code = program.threads[thread].instructions;
@@ -55,8 +63,9 @@ OwnTimes own_times(const Benchmark& small, const Machine& machine) {
         if (code[at].op != Opcode::Collective && !is_launch) {
           continue;
         }
-        const Meeting& meeting = meetings.at({rank, thread, at});
-        const double took = meeting.ended - meeting.arrived;
+        const Place place{rank, thread, at};
+        const Meeting& meeting = meetings.at(place);
+        const double took = is_launch ? meeting.ended - meeting.arrived : transfers.at(place);
         auto& times = is_launch ? made.kernels : made.collectives;
         double& known = times.try_emplace({rank, code[at].operand}, took).first->second;
         known = is_launch ? std::max(known, took) : std::min(known, took);
@@ -93,10 +102,10 @@ void add_delays(Benchmark& small, const Machine& machine, bool was_recorded) {
     std::vector<double> delays;
     for (std::uint32_t call = 0; call < program.collectives.size(); ++call) {
       const auto& recorded = program.collectives[call].recorded;
-      const bool is_alone = program.collectives[call].group + 1 == program.groups.size();
+      const bool is_by_itself = is_alone(small.job, rank, program.collectives[call]);
       const auto known = times.collectives.find({rank, call});
-      const double own = is_alone || known == times.collectives.end() ? 0 : known->second;
-      const bool is_delayed = recorded && (is_alone || !was_recorded);
+      const double own = is_by_itself || known == times.collectives.end() ? 0 : known->second;
+      const bool is_delayed = recorded && (is_by_itself || !was_recorded);
       delays.push_back(is_delayed ? std::max(recorded->in_base_units() - own, 0.0) : 0.0);
     }
     small.delays.push_back(std::move(delays));

@@ -108,10 +108,13 @@ class SmallJob {
  public:
   SmallJob(const Benchmark& source, std::vector<std::uint32_t> chosen, const MeetingRecorder& meetings,
            const Fabric& fabric)
-      : source_{source}, job_{source.job}, meetings_{meetings}, fabric_{fabric} {
+      : source_{source},
+        job_{source.job},
+        meetings_{meetings},
+        fabric_{fabric},
+        transfers_{source.job, chosen, meetings} {
     made_.chosen = std::move(chosen);
     shrink_groups();
-    order_calls();
   }
 
   std::pair<Benchmark, ScaleDown> write() && {
@@ -143,30 +146,6 @@ class SmallJob {
       kept_groups_ += small.ranks.empty() ? 0 : 1;
       groups_.push_back(std::move(small));
     }
-    for (std::size_t i = 0; i < made_.chosen.size(); ++i) {
-      groups_.push_back({fmt::format("rank {} alone", made_.chosen[i]), {static_cast<std::uint32_t>(i)}});
-    }
-  }
-
-  /// The k-th collective of a group, on each chosen rank: they meet.
-  void order_calls() {
-    for (const std::uint32_t rank : made_.chosen) {
-      std::map<std::uint32_t, std::uint32_t> count;  // by group
-      for_each_collective(rank, [&](std::uint32_t thread, std::uint32_t at, const CollectiveCall& call) {
-        if (!is_message(call)) {
-          const std::uint32_t group = job_.ranks[rank].groups[call.group];
-          const std::uint32_t ordinal = count[group]++;
-          const Place place{rank, thread, at};
-          ordinals_[place] = ordinal;
-          double& last = last_arrivals_[{group, ordinal}];
-          last = std::max(last, meetings_.at(place).arrived);
-        }
-      });
-    }
-  }
-
-  static bool is_message(const CollectiveCall& call) {
-    return call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Receive;
   }
 
   template <class Use>
@@ -190,14 +169,15 @@ class SmallJob {
     const RankAssignment& own = job_.ranks[rank];
     Program program = *job_.programs[own.program];
     InternTable<CollectiveCall, &hash_of> calls;
-    const auto alone = static_cast<std::uint32_t>(program.groups.size());
+    AloneGroups alone{number, {}};
+    const std::size_t own_groups = program.groups.size();
     for_each_collective(rank, [&](std::uint32_t thread, std::uint32_t at, const CollectiveCall& call) {
       Instruction& i = program.threads[thread].instructions[at];
       i.per_rank = false;
       i.operand = calls.intern(small_call({rank, thread, at}, call, alone));
     });
     program.collectives = std::move(calls).take();
-    program.groups.push_back("alone");
+    program.groups.resize(own_groups + alone.numbers.size(), "alone");
     std::vector<BenchmarkKernel> kernels = source_.kernels[own.program];
     CopiesOfRank{rank, own, meetings_, program, kernels}.write();
     RankAssignment assignment = own;
@@ -206,7 +186,9 @@ class SmallJob {
     for (std::uint32_t& group : assignment.groups) {
       group = group_numbers_[group];
     }
-    assignment.groups.push_back(static_cast<std::uint32_t>(kept_groups_ + number));
+    for (std::size_t i = 0; i < alone.numbers.size(); ++i) {
+      assignment.groups.push_back(static_cast<std::uint32_t>(kept_groups_ + alone_groups_++));
+    }
     assignment.collective_slots.clear();
     small_.job.ranks.push_back(std::move(assignment));
     small_.job.programs.push_back(std::make_shared<const Program>(std::move(program)));
@@ -216,12 +198,30 @@ class SmallJob {
     }
   }
 
-  CollectiveCall small_call(const Place& place, CollectiveCall call, std::uint32_t alone) {
+  /// Groups of a rank alone: one in place of each communicator, since a communicator's kernels take turns.
+  struct AloneGroups {
+    std::uint32_t number = 0;  ///< of the rank in the small job
+    std::map<std::tuple<std::uint32_t, CollectiveKind, int>, std::uint32_t> numbers;  ///< in its Program
+  };
+
+  std::uint32_t alone_group(AloneGroups& alone, const CollectiveCall& call, std::size_t own_groups) {
+    const bool is_pair = is_message(call);
+    const auto next = static_cast<std::uint32_t>(own_groups + alone.numbers.size());
+    const auto [known, is_new] = alone.numbers.try_emplace(
+        {call.group, is_pair ? call.kind : CollectiveKind::AllReduce, is_pair ? call.peer : 0}, next);
+    if (is_new) {
+      groups_.push_back({fmt::format("rank {} alone, {}", made_.chosen[alone.number], alone.numbers.size()),
+                         {alone.number}});
+    }
+    return known->second;
+  }
+
+  CollectiveCall small_call(const Place& place, CollectiveCall call, AloneGroups& alone) {
     const std::uint32_t rank = std::get<0>(place);
     const std::uint32_t group = job_.ranks[rank].groups[call.group];
     const std::vector<std::uint32_t>& members = job_.groups[group].ranks;
     const std::vector<std::uint32_t>& there = groups_[group].ranks;
-    if (members.size() == there.size()) {
+    if (members.size() == there.size() && are_on_the_same_gpus(members)) {
       return call;
     }
     const Meeting& meeting = meetings_.at(place);
@@ -233,7 +233,7 @@ class SmallJob {
       CollectiveCall waits;
       waits.kind = CollectiveKind::AllReduce;
       waits.type = call.type;
-      waits.group = alone;
+      waits.group = alone_group(alone, call, job_.programs[job_.ranks[rank].program]->groups.size());
       waits.size = call.size;
       waits.sm_limit = call.sm_limit;
       waits.recorded = Seconds{meeting.ended - meeting.arrived};
@@ -243,6 +243,7 @@ class SmallJob {
       const std::ptrdiff_t other = number_of(members[static_cast<std::size_t>(call.peer)]);
       call.peer =
           static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(other)) - there.begin());
+      call.recorded = Seconds{transfers_.at(place)};
       return call;
     }
     ++made_.shrunk;
@@ -257,9 +258,15 @@ class SmallJob {
               ? 0
               : static_cast<int>(std::ranges::find(there, static_cast<std::uint32_t>(root)) - there.begin());
     }
-    const double last = last_arrivals_.at({group, ordinals_.at(place)});
-    call.recorded = Seconds{std::max(meeting.ended - last, 0.0)};
+    call.recorded = Seconds{transfers_.at(place)};
     return call;
+  }
+
+  /// Whether a group that is complete has the links that it had: the small job's ranks are on the first GPUs.
+  [[nodiscard]] bool are_on_the_same_gpus(const std::vector<std::uint32_t>& members) const {
+    return std::ranges::all_of(members, [&](std::uint32_t rank) {
+      return job_.ranks[rank].gpu == job_.ranks[static_cast<std::size_t>(number_of(rank))].gpu;
+    });
   }
 
   /// SMs that a kernel of all members holds.
@@ -289,9 +296,8 @@ class SmallJob {
   Benchmark small_;
   std::vector<ProcessGroup> groups_;
   std::vector<std::uint32_t> group_numbers_;  // by group of the source: among those that are kept
-  std::size_t kept_groups_ = 0;
-  std::map<Place, std::uint32_t> ordinals_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> last_arrivals_;  // by group and ordinal
+  std::size_t kept_groups_ = 0, alone_groups_ = 0;
+  Transfers transfers_;
 };
 
 bool is_recorded(const Job& job) {

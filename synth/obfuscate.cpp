@@ -1,12 +1,16 @@
 #include "synth/obfuscate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
 #include <utility>
 
+#include "base/portable_math.hpp"
 #include "base/random.hpp"
+#include "ops/data_type_name.hpp"
 #include "ops/kernel_fields.hpp"
 
 namespace lockstep::synth {
@@ -96,12 +100,21 @@ void hide_calls(JobModel& job, const ObfuscateOptions& options, double scale) {
   }
 }
 
+/// A coarse size that is divisible by as large a power of two, up to 64, as the size: kernels of odd sizes
+/// are other kernels.
+double coarse_size(double value, SizeHiding sizes) {
+  double unit = 1;
+  constexpr double kMostUnit = 64;
+  while (unit < kMostUnit && std::fmod(value, 2 * unit) == 0) unit *= 2;
+  return std::max(std::round(coarse(value, sizes) / unit), 1.0) * unit;
+}
+
 /// Sizes of kernels that follow from no symbol: copies, fills, rows of tables.
 void hide_plain_sizes(JobModel& job, SizeHiding sizes) {
   for (Template& tmpl : job.templates) {
     for (KernelEntry& kernel : tmpl.kernels) {
       for (Monomial& size : kernel.sizes) {
-        if (size.powers.empty()) size.factor = coarse(size.factor, sizes);
+        if (size.powers.empty()) size.factor = coarse_size(size.factor, sizes);
       }
     }
   }
@@ -145,14 +158,26 @@ void add_noise(Model& model, double noise) {
 Symbols coarse_symbols(const Symbols& symbols, SizeHiding sizes) {
   Symbols made;
   for (const auto& [name, value] : symbols) {
-    if (name != "ranks" && name != "layers") made[name] = coarse(value, sizes);
+    if (name != "ranks" && name != "layers") made[name] = coarse_size(value, sizes);
   }
   return made;
 }
 
-/// Draws a factor in [1/1.5, 1.5], uniform in its logarithm.
-double secret_factor(const Random& random, std::uint64_t place) {
-  return std::pow(1.5, 2 * random.uniform(place) - 1);
+/// Draws a factor in [1/most, most], uniform in its logarithm.
+double secret_factor(const Random& random, std::uint64_t place, double most) {
+  return portable_exp(portable_log(most) * (2 * random.uniform(place) - 1));
+}
+
+constexpr double kMostScale = 4, kMostLayers = 1.5;
+
+/// A kernel in words: equal ones have equal words.
+std::string words_of(const KernelCall& call) {
+  std::string words = fmt::format("{} {}", call.name, data_type_name(call.type));
+  for (const KernelField& field : fields_of(call.work)) words += fmt::format(" {:.3g}", field.value);
+  if (const auto* timed = std::get_if<Timed>(&call.work)) {
+    words += fmt::format(" {:.1e}", timed->duration.in_base_units());
+  }
+  return words;
 }
 
 }  // namespace
@@ -170,12 +195,13 @@ ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleO
   const Random random{options.seed, "synth.totals"};
   sampled.seed = options.seed;
   sampled.exact = options.noise == 0;
-  sampled.symbols = coarse_symbols(job.symbols, options.sizes);
+  const bool shows_sizes = options.k == 1;  // else kernels go into pieces, or as many jobs have the same
+  if (shows_sizes) sampled.symbols = coarse_symbols(job.symbols, options.sizes);
   const auto layers = job.symbols.find("layers");
   if (options.hide_totals) {
-    report.scale = secret_factor(random, 0);
+    report.scale = secret_factor(random, 0, kMostScale);
     if (layers != job.symbols.end()) {
-      const double wanted = std::max(3.0, std::round(layers->second * secret_factor(random, 1)));
+      const double wanted = std::max(3.0, std::round(layers->second * secret_factor(random, 1, kMostLayers)));
       report.layers = wanted / layers->second;
       sampled.symbols["layers"] = wanted;
     }
@@ -188,7 +214,7 @@ ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleO
     report.shared += kernels.size();
   }
   hide_calls(job, options, report.scale);
-  hide_plain_sizes(job, options.sizes);
+  if (shows_sizes) hide_plain_sizes(job, options.sizes);
   hide_host_times(job, options.sizes, report.scale);
   for (const Template& tmpl : job.templates) {
     report.kernels += tmpl.kernels.size();
@@ -196,6 +222,26 @@ ObfuscateReport obfuscate(Model& model, const ObfuscateOptions& options, SampleO
   }
   if (options.noise > 0) add_noise(model, options.noise);
   return report;
+}
+
+void add_support(const Job& job, KernelSupport& support) {
+  std::set<std::string> found;
+  for (const auto& program : job.programs) {
+    for (const KernelCall& call : program->kernels) found.insert(words_of(call));
+  }
+  for (const std::string& words : found) ++support[words];
+}
+
+AggregateReport hide_rare(Sample& made, const JobModel& job, const GpuSpec& gpu,
+                          const ObfuscateOptions& options, const KernelSupport& support) {
+  AggregateOptions how;
+  how.has_launches = job.has_launches;
+  how.coarse = [&](double seconds) { return coarse(seconds, options.sizes); };
+  how.stays = [&](const KernelCall& call) {
+    const auto known = support.find(words_of(call));
+    return known != support.end() && known->second >= options.k;
+  };
+  return aggregate(made.job, gpu, how);
 }
 
 }  // namespace lockstep::synth

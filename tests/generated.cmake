@@ -19,6 +19,7 @@ generated_test(two_for_eight -- gpt2_8xa100 --ranks 2)
 generated_test(pipeline -- gpt3_175b_interleaved --ranks 4)        # messages, some to ranks that are not there
 generated_test(dlrm_traces -- ${traces}/dlrm_8xv100/kineto)        # eight recorded ranks, several host threads
 generated_test(graph -- ${CMAKE_CURRENT_LIST_DIR}/inputs/generate/graph_trace.json)
+generated_test(graph_ranks -- ${CMAKE_CURRENT_LIST_DIR}/inputs/generate/graph_ranks)  # a collective in a CUDA graph
 generated_test(attention -- llama3_8b_fsdp --ranks 2)              # attention, fused norms
 generated_test(repeated -- gpt2_8xa100 --ranks 2 --repeat 2 loss)
 set(execution_traces)

@@ -144,3 +144,8 @@ add_test(NAME inputs.schedule_sweep COMMAND lockstep sweep ${PROJECT_SOURCE_DIR}
          --set schedule.phases.1.keep.top_mlp=0.5,0.75 -o ${PROJECT_BINARY_DIR}/schedule_sweep)
 set_tests_properties(inputs.schedule_sweep PROPERTIES LABELS inputs PASS_REGULAR_EXPRESSION
                      "0.5 .* saves 15.59 % of the time with 33.78 % of the FLOPs")
+
+# Attacks on obfuscated traces: teeth without, at most twice chance with obfuscation.
+add_test(NAME synth.identification
+         COMMAND python3 -B ${PROJECT_SOURCE_DIR}/bench/synth/identify.py $<TARGET_FILE:lockstep> --check)
+set_tests_properties(synth.identification PROPERTIES LABELS inputs TIMEOUT 1200 COST 500)

@@ -70,6 +70,7 @@ int export_command(const ExportOptions& options) {
   ChakraFiles files;
   files.folder = results.staged();
   files.gzip = options.gzip;
+  files.fold = options.fold;
   files.dialect = options.for_astra_sim ? ChakraDialect::AstraSim : ChakraDialect::Lockstep;
   const std::size_t ranks = resolved.job.ranks.size();
   const TimedJob job{&resolved.job, resolved.gpu_models, resolved.gpu_model_of_rank, resolved.has_launches};
@@ -119,9 +120,16 @@ void add_export_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. parallelism.ranks=4")
       ->allow_extra_args(false);
   command->add_flag("--gzip", options->gzip, "files .et.gz");
+  command->add_flag("--fold", options->fold,
+                    "ranks that do alike share a file; their process groups stand in the file of groups, "
+                    "which Lockstep alone reads so");
   command->add_flag("-q,--quiet", options->quiet, "nothing but errors");
   command->callback([options, assignments, format, dialect, &action] {
     action = [options, assignments, format, dialect] {
+      if (options->fold && *dialect != "lockstep") {
+        throw InputError{{"--fold"},
+                         fmt::format("files of --dialect {} name each rank: leave --fold out", *dialect)};
+      }
       options->for_astra_sim = *dialect == "astra-sim";
       options->overrides = overrides_of(*assignments);
       return export_command(*options);

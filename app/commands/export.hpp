@@ -18,6 +18,7 @@ struct ExportOptions {
   std::vector<Override> overrides;
   bool gzip = false;
   bool for_astra_sim = false;  ///< nodes of the GPU alone, as its feeder reads them
+  bool fold = false;           ///< ranks that do alike share a file
   bool quiet = false;
 };
 

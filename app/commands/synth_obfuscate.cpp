@@ -24,6 +24,7 @@ namespace {
 struct ObfuscateCommand {
   SynthInput input;
   std::string job, folder, sizes = "2-digits", durations = "keep";
+  std::vector<std::string> among;
   SynthMachine machine;
   synth::ObfuscateOptions options;
   bool gzip = false;
@@ -50,25 +51,58 @@ double noise_of(const std::string& durations) {
       fmt::format("--durations {}: keep, or noise=5% (a spread from above 0 to 100 %)", durations)};
 }
 
-int obfuscate_command(ObfuscateCommand command) {
-  command.options.sizes = hiding_named(command.sizes);
-  command.options.noise = noise_of(command.durations);
-  command.input.jobs = {command.job};
-  const std::vector<synth::Recording> recordings = read_recordings(command.input);
+struct ObfuscatedJob {
+  synth::Model model;
+  synth::ObfuscateReport report;
+  SynthMachine machine;
+  GpuSpec gpu;
+  synth::Sample made;
+};
+
+ObfuscatedJob obfuscated(const synth::Recording& recording, const ObfuscateCommand& command) {
   synth::FitOptions exact;
   exact.exact = true;
-  synth::Model model = synth::fit(recordings, exact);
+  ObfuscatedJob done;
+  done.model = synth::fit({&recording, 1}, exact);
   synth::SampleOptions options;
-  const synth::ObfuscateReport report = synth::obfuscate(model, command.options, options);
-  const synth::JobModel& job = model.jobs.front();
+  done.report = synth::obfuscate(done.model, command.options, options);
+  const synth::JobModel& job = done.model.jobs.front();
   SynthMachine given = command.machine;
   if (given.cluster.empty() && job.cluster.empty()) {
     constexpr std::size_t kGpusOfNode = 8;  // DGX A100
     given.cluster = fmt::format("dgx_a100 x {}", (job.ranks.size() + kGpusOfNode - 1) / kGpusOfNode);
   }
-  const SynthMachine machine = machine_for(job, given, static_cast<double>(job.ranks.size()));
-  const GpuSpec gpu = gpu_of(machine, static_cast<std::uint32_t>(job.ranks.size()));
-  const synth::Sample made = synth::sample(model, gpu, options);
+  done.machine = machine_for(job, given, static_cast<double>(job.ranks.size()));
+  done.gpu = gpu_of(done.machine, static_cast<std::uint32_t>(job.ranks.size()));
+  done.made = synth::sample(done.model, done.gpu, options);
+  return done;
+}
+
+/// The job, with what it has in common with fewer than k - 1 of the others hidden.
+ObfuscatedJob hidden_among_others(const synth::Recording& recording, const ObfuscateCommand& command) {
+  ObfuscatedJob done = obfuscated(recording, command);
+  if (command.options.k == 1) return done;
+  synth::KernelSupport support;
+  synth::add_support(done.made.job, support);
+  SynthInput others = command.input;
+  others.jobs = command.among;
+  for (const synth::Recording& other : read_recordings(others)) {
+    synth::add_support(obfuscated(other, command).made.job, support);
+  }
+  done.report.pieces =
+      synth::hide_rare(done.made, done.model.jobs.front(), done.gpu, command.options, support);
+  check(done.made.job);
+  return done;
+}
+
+int obfuscate_command(ObfuscateCommand command) {
+  command.options.sizes = hiding_named(command.sizes);
+  command.options.noise = noise_of(command.durations);
+  command.input.jobs = {command.job};
+  const std::vector<synth::Recording> recordings = read_recordings(command.input);
+  const ObfuscatedJob done = hidden_among_others(recordings.front(), command);
+  const auto& [model, report, machine, gpu, made] = done;
+  const synth::JobModel& job = model.jobs.front();
   const synth::Recording result = recording_of(made, gpu);
   const synth::Nearest near = synth::nearest(result, recordings);
   const nlohmann::ordered_json written{
@@ -79,6 +113,8 @@ int obfuscate_command(ObfuscateCommand command) {
       {"kernels", report.kernels},
       {"timed_by_coarse_shapes", report.shaped},
       {"that_share_their_time", report.shared},
+      {"launches", {{"source", report.pieces.launches}, {"left", report.pieces.left_launches}}},
+      {"collectives", {{"source", report.pieces.collectives}, {"left", report.pieces.left_collectives}}},
       {"nearest_source",
        {{"sequence_distance", near.sequence_distance}, {"size_distance_octaves", near.size_distance}}}};
   write_sample(made, job, gpu, {command.folder, machine, command.gzip}, written.dump(2) + "\n");
@@ -88,13 +124,17 @@ int obfuscate_command(ObfuscateCommand command) {
       "share their time with at least {} others\n",
       made.job.ranks.size(), command.folder, report.shaped, report.kernels, report.shared,
       command.options.k - 1);
+  if (command.options.k > 1) {
+    fmt::print("{} launches became {}, {} collectives {}: what fewer than {} jobs have is one piece\n",
+               report.pieces.launches, report.pieces.left_launches, report.pieces.collectives,
+               report.pieces.left_collectives, command.options.k);
+  }
   if (command.options.hide_totals) {
     fmt::print("your secret: layers by {:.4g}, times and messages by {:.4g} (in no file)\n", report.layers,
                report.scale);
   } else {
-    fmt::print(
-        "not hidden: how often things are repeated, and the totals of compute and communication "
-        "(--hide totals)\n");
+    fmt::print("not hidden: the totals of compute and communication (--hide totals){}\n",
+               command.options.k > 1 ? "" : ", and how often things are repeated (--k 5)");
   }
   return 0;
 }
@@ -111,8 +151,11 @@ void add_synth_obfuscate(CLI::App& parent, std::function<int()>& action) {
       ->check(CLI::IsMember({"2-digits", "log2", "exact"}));
   command
       ->add_option("--k", options->options.k,
-                   "kernels without a known shape share their time with so many of their class (default: 5)")
+                   "jobs that must have a kernel, else it goes into a larger piece with its neighbours "
+                   "(default: 5; 1: all kernels stay)")
       ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--among", options->among, "other jobs: kernels that k of all jobs have stay")
+      ->allow_extra_args(false);
   command->add_option("--durations", options->durations, "keep (default), noise=5%");
   auto* const seed = command->add_option("--seed", options->options.seed,
                                          "of the noise and of what hides the totals: keep it to yourself");

@@ -1,6 +1,7 @@
 #include <mma.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "calibration/measure/kernels/element_types.cuh"
 #include "calibration/measure/kernels/launch_size.cuh"
@@ -23,24 +24,44 @@ struct Attention {
   bool causal;
 };
 
+/// How tensor cores take operands of a type: so many columns at a time. FP32 is multiplied as TF32.
 template <class T>
-using Left = wmma::fragment<wmma::matrix_a, kTile, kTile, kTile, T, wmma::row_major>;
+struct TensorCore {
+  using Element = T;
+  static constexpr int kDepth = kTile;
+};
+template <>
+struct TensorCore<float> {
+  using Element = wmma::precision::tf32;
+  static constexpr int kDepth = kTile / 2;
+};
+
+template <class Use, class T, class Layout>
+using Part =
+    wmma::fragment<Use, kTile, kTile, TensorCore<T>::kDepth, typename TensorCore<T>::Element, Layout>;
 template <class T>
-using Right = wmma::fragment<wmma::matrix_b, kTile, kTile, kTile, T, wmma::row_major>;
-template <class T>
-using RightTransposed = wmma::fragment<wmma::matrix_b, kTile, kTile, kTile, T, wmma::col_major>;
-using Sums = wmma::fragment<wmma::accumulator, kTile, kTile, kTile, float>;
+using Sums = wmma::fragment<wmma::accumulator, kTile, kTile, TensorCore<T>::kDepth, float>;
+
+template <class T, class Fragment>
+__device__ void load(Fragment& part, const T* from, int columns) {
+  wmma::load_matrix_sync(part, from, static_cast<unsigned>(columns));
+  if constexpr (std::is_same_v<T, float>) {
+    for (int i = 0; i < part.num_elements; ++i) {
+      part.x[i] = wmma::__float_to_tf32(part.x[i]);
+    }
+  }
+}
 
 /// Scores of 16 rows of @p a with 16 rows of @p b: a product over the head.
 template <class T>
 __device__ void scores(const T* a, const T* b, int head_size, float* result) {
-  Sums sums;
+  Sums<T> sums;
   wmma::fill_fragment(sums, 0.0F);
-  for (int k = 0; k < head_size; k += kTile) {
-    Left<T> left;
-    RightTransposed<T> right;
-    wmma::load_matrix_sync(left, a + k, static_cast<unsigned>(head_size));
-    wmma::load_matrix_sync(right, b + k, static_cast<unsigned>(head_size));
+  for (int k = 0; k < head_size; k += TensorCore<T>::kDepth) {
+    Part<wmma::matrix_a, T, wmma::row_major> left;
+    Part<wmma::matrix_b, T, wmma::col_major> right;
+    load(left, a + k, head_size);
+    load(right, b + k, head_size);
     wmma::mma_sync(sums, left, right, sums);
   }
   wmma::store_matrix_sync(result, sums, kTile, wmma::mem_row_major);
@@ -59,20 +80,22 @@ __device__ void weigh(const float* from, const float* factor, T* to) {
 
 /// Adds weights [16, 16] x rows [16, head_size] to the sums of a warp.
 template <class T, int Tiles>
-__device__ void add_product(const T* weights, const T* rows, int head_size, Sums (&sums)[Tiles]) {
-  Left<T> left;
-  wmma::load_matrix_sync(left, weights, kTile);
-  for (int tile = 0; tile < Tiles; ++tile) {
-    if (tile * kTile < head_size) {
-      Right<T> right;
-      wmma::load_matrix_sync(right, rows + tile * kTile, static_cast<unsigned>(head_size));
-      wmma::mma_sync(sums[tile], left, right, sums[tile]);
+__device__ void add_product(const T* weights, const T* rows, int head_size, Sums<T> (&sums)[Tiles]) {
+  for (int k = 0; k < kTile; k += TensorCore<T>::kDepth) {
+    Part<wmma::matrix_a, T, wmma::row_major> left;
+    load(left, weights + k, kTile);
+    for (int tile = 0; tile < Tiles; ++tile) {
+      if (tile * kTile < head_size) {
+        Part<wmma::matrix_b, T, wmma::row_major> right;
+        load(right, rows + static_cast<std::int64_t>(k) * head_size + tile * kTile, head_size);
+        wmma::mma_sync(sums[tile], left, right, sums[tile]);
+      }
     }
   }
 }
 
 template <class T, int Tiles>
-__device__ void store(const Sums (&sums)[Tiles], float* space, int head_size, T* to) {
+__device__ void store(const Sums<T> (&sums)[Tiles], float* space, int head_size, T* to) {
   for (int tile = 0; tile < Tiles; ++tile) {
     if (tile * kTile < head_size) {
       wmma::store_matrix_sync(space, sums[tile], kTile, wmma::mem_row_major);
@@ -103,8 +126,8 @@ __global__ void attention_forward(const T* q, const T* k, const T* v, T* out, At
   if (first + kTile > a.queries) {
     return;
   }
-  Sums sums[Tiles];
-  for (Sums& sum : sums) {
+  Sums<T> sums[Tiles];
+  for (Sums<T>& sum : sums) {
     wmma::fill_fragment(sum, 0.0F);
   }
   const std::int64_t end = a.causal ? min(a.keys, first + kTile + a.keys - a.queries) : a.keys;
@@ -133,11 +156,11 @@ __global__ void attention_backward(const T* mine, const T* my_values, const T* o
   if (first + kTile > my_rows) {
     return;
   }
-  Sums gradients[Tiles], values[OfKeys ? Tiles : 1];
-  for (Sums& sum : gradients) {
+  Sums<T> gradients[Tiles], values[OfKeys ? Tiles : 1];
+  for (Sums<T>& sum : gradients) {
     wmma::fill_fragment(sum, 0.0F);
   }
-  for (Sums& sum : values) {
+  for (Sums<T>& sum : values) {
     wmma::fill_fragment(sum, 0.0F);
   }
   const std::int64_t shift = OfKeys ? my_rows - other_rows : other_rows - my_rows;
@@ -229,6 +252,9 @@ Launch attention(Device& device, const Call& call) {
 }  // namespace
 
 Launch make_attention(Device& device, const Call& call) {
+  if (call.type == "fp32") {
+    return attention<float>(device, call);
+  }
   return call.type == "fp16" ? attention<__half>(device, call) : attention<__nv_bfloat16>(device, call);
 }
 

@@ -9,6 +9,10 @@ bool only_takes_time(const Instruction& i) {
   return i.op == Opcode::Host || i.op == Opcode::Open || i.op == Opcode::Close || i.op == Opcode::Lag;
 }
 
+bool is_work(const Instruction& i) {
+  return i.op == Opcode::Launch || i.op == Opcode::Collective;
+}
+
 }  // namespace
 
 std::vector<GraphRange> graph_ranges(const Program& program, const Rank& rank,
@@ -29,7 +33,7 @@ std::vector<GraphRange> graph_ranges(const Program& program, const Rank& rank,
     for (std::size_t next = at + 1; next < code.size(); ++next) {
       if (graph_of(code[next]) == graph) {
         range.end = next + 1;
-      } else if (!only_takes_time(code[next])) {
+      } else if (!only_takes_time(code[next]) && code[next].op != Opcode::Collective) {
         break;
       }
     }
@@ -40,11 +44,10 @@ std::vector<GraphRange> graph_ranges(const Program& program, const Rank& rank,
 }
 
 Graph::Graph(const std::vector<Instruction>& code, const GraphRange& range,
-             const std::vector<cudaStream_t>& streams,
-             const std::function<void(const Instruction&, cudaStream_t)>& launch) {
+             const std::vector<cudaStream_t>& streams, const Put& put) {
   origin_ = streams.at(code[range.first].stream);
   for (std::size_t at = range.first; at < range.end; ++at) {
-    if (code[at].op == Opcode::Launch) {
+    if (is_work(code[at])) {
       const cudaStream_t stream = streams.at(code[at].stream);
       if (stream != origin_ && std::find(others_.begin(), others_.end(), stream) == others_.end()) {
         others_.push_back(stream);
@@ -52,7 +55,7 @@ Graph::Graph(const std::vector<Instruction>& code, const GraphRange& range,
     }
   }
   BENCHMARK_CHECK(cudaEventCreateWithFlags(&meets_, cudaEventDisableTiming));
-  capture(code, range, streams, launch);
+  capture(code, range, streams, put);
 }
 
 Graph::~Graph() {
@@ -62,16 +65,15 @@ Graph::~Graph() {
 }
 
 void Graph::capture(const std::vector<Instruction>& code, const GraphRange& range,
-                    const std::vector<cudaStream_t>& streams,
-                    const std::function<void(const Instruction&, cudaStream_t)>& launch) {
+                    const std::vector<cudaStream_t>& streams, const Put& put) {
   BENCHMARK_CHECK(cudaStreamBeginCapture(origin_, cudaStreamCaptureModeThreadLocal));
   BENCHMARK_CHECK(cudaEventRecord(meets_, origin_));
   for (const cudaStream_t other : others_) {
     BENCHMARK_CHECK(cudaStreamWaitEvent(other, meets_, 0));
   }
   for (std::size_t at = range.first; at < range.end; ++at) {
-    if (code[at].op == Opcode::Launch) {
-      launch(code[at], streams[code[at].stream]);
+    if (is_work(code[at])) {
+      put(at, streams[code[at].stream]);
     }
   }
   for (const cudaStream_t other : others_) {

@@ -1,7 +1,8 @@
 #pragma once
 
 /// @file
-/// CUDA graphs: kernels that one call launched in the source are captured once, and launched by one call.
+/// CUDA graphs: kernels and collectives that one call launched in the source are captured once, and launched
+/// by one call.
 
 #include <functional>
 #include <vector>
@@ -16,17 +17,19 @@ struct GraphRange {
   std::size_t first = 0, end = 0;
 };
 
-/// The graphs of a thread. Host time may pass between their launches; anything else ends a graph.
+/// The graphs of a thread. Host time may pass between their launches, and collectives between two of its
+/// kernels are its own, as the call is one. Anything else ends a graph.
 [[nodiscard]] std::vector<GraphRange> graph_ranges(const Program& program, const Rank& rank,
                                                    const std::vector<Instruction>& code);
 
-/// One graph on the streams of its kernels.
+/// One graph on the streams of its kernels and collectives.
 class Graph {
  public:
-  /// @param launch puts the kernel of an instruction on a stream
+  /// Puts the kernel or collective of the instruction at a place of its thread on a stream.
+  using Put = std::function<void(std::size_t, cudaStream_t)>;
+
   Graph(const std::vector<Instruction>& code, const GraphRange& range,
-        const std::vector<cudaStream_t>& streams,
-        const std::function<void(const Instruction&, cudaStream_t)>& launch);
+        const std::vector<cudaStream_t>& streams, const Put& put);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph();
@@ -36,8 +39,7 @@ class Graph {
 
  private:
   void capture(const std::vector<Instruction>& code, const GraphRange& range,
-               const std::vector<cudaStream_t>& streams,
-               const std::function<void(const Instruction&, cudaStream_t)>& launch);
+               const std::vector<cudaStream_t>& streams, const Put& put);
 
   cudaStream_t origin_ = nullptr;
   std::vector<cudaStream_t> others_;

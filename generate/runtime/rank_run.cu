@@ -130,15 +130,31 @@ class RankRun {
 
   /// By thread and instruction: the graph that begins there.
   void make_graphs() {
-    for (const Thread& thread : program_.threads) {
+    for (std::size_t number = 0; number < program_.threads.size(); ++number) {
+      const auto& code = program_.threads[number].instructions;
       auto& of_thread = graphs_.emplace_back();
-      for (const GraphRange& range : graph_ranges(program_, rank_, thread.instructions)) {
-        of_thread[range.first] = {range.end,
-                                  std::make_unique<Graph>(thread.instructions, range, streams_,
-                                                          [this](const Instruction& i, cudaStream_t stream) {
-                                                            launch_kernel(kernel_number(i), stream);
-                                                          })};
+      for (const GraphRange& range : graph_ranges(program_, rank_, code)) {
+        std::size_t collective = collectives_before(number, range.first);
+        const auto put = [&](std::size_t at, cudaStream_t stream) {
+          if (code[at].op == Opcode::Launch) {
+            launch_kernel(kernel_number(code[at]), stream);
+          } else {
+            call_collective(collective, batches_[number][at], stream);
+          }
+        };
+        of_thread[range.first] = {range.end, std::make_unique<Graph>(code, range, streams_, put)};
       }
+    }
+  }
+
+  /// @param next its number, which goes on to that of the next one
+  void call_collective(std::size_t& next, char batch, cudaStream_t stream) const {
+    if ((batch & kBatchBegins) != 0) {
+      Communicators::begin_batch();
+    }
+    collectives_[next++](stream);
+    if ((batch & kBatchEnds) != 0) {
+      Communicators::end_batch();
     }
   }
 
@@ -169,12 +185,12 @@ class RankRun {
 
   void run_thread(std::size_t number) {
     const std::vector<Instruction>& code = program_.threads[number].instructions;
-    const std::size_t first_collective = collectives_before(number);
+    const std::size_t first_collective = collectives_before(number, 0);
     HostClock clock{options_.host_recorded};
     std::vector<std::uint64_t> awaited(program_.flags, 0);
     for (int step = 0; step < options_.warm_up + options_.steps; ++step) {
       std::size_t collective = first_collective;
-      std::size_t graph_end = 0;  // launches before it are those of a graph
+      std::size_t graph_end = 0;  // launches and collectives before it are those of a graph
       const double late_before = clock.late();
       for (std::size_t at = 0; at < code.size() && !stopped_; ++at) {
         const Instruction& i = code[at];
@@ -188,7 +204,9 @@ class RankRun {
         if (const auto graph = graphs_[number].find(at); graph != graphs_[number].end()) {
           graph->second.graph->launch();
           graph_end = graph->second.end;
-        } else if (i.op != Opcode::Launch || at >= graph_end) {
+        } else if (at < graph_end) {
+          collective += i.op == Opcode::Collective ? 1 : 0;
+        } else {
           perform(i, batches_[number][at], collective, awaited, clock);
         }
         clock.spend(i.cost);
@@ -200,13 +218,15 @@ class RankRun {
     }
   }
 
-  /// Collectives that the threads before this one call in a step.
-  [[nodiscard]] std::size_t collectives_before(std::size_t thread) const {
+  /// Collectives that the threads before this one call in a step, and this one before an instruction.
+  [[nodiscard]] std::size_t collectives_before(std::size_t thread, std::size_t instruction) const {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < thread; ++i) {
+    for (std::size_t i = 0; i <= thread; ++i) {
       const auto& code = program_.threads[i].instructions;
-      count += static_cast<std::size_t>(std::count_if(
-          code.begin(), code.end(), [](const Instruction& each) { return each.op == Opcode::Collective; }));
+      const std::size_t end = i < thread ? code.size() : instruction;
+      count += static_cast<std::size_t>(
+          std::count_if(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(end),
+                        [](const Instruction& each) { return each.op == Opcode::Collective; }));
     }
     return count;
   }
@@ -218,13 +238,7 @@ class RankRun {
         launch_kernel(kernel_number(i), streams_[i.stream]);
         break;
       case Opcode::Collective:
-        if ((batch & kBatchBegins) != 0) {
-          Communicators::begin_batch();
-        }
-        collectives_[collective++](streams_[i.stream]);
-        if ((batch & kBatchEnds) != 0) {
-          Communicators::end_batch();
-        }
+        call_collective(collective, batch, streams_[i.stream]);
         break;
       case Opcode::Record:
         BENCHMARK_CHECK(cudaEventRecord(events_[i.operand], streams_[i.stream]));

@@ -259,11 +259,12 @@ def compile_for_gpus(program, objects):
     print(f"compiled for sm_80 and sm_90 without warnings: {len(made)} files")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lockstep", required=True, type=Path)
-    parser.add_argument("--stub", required=True, type=Path)
-    parser.add_argument("--work", required=True, type=Path)
+def options_of(description, substitute):
+    """What both kinds of test are called with; skips where a source is not there.
+    @param substitute the option with the folder that stands for the library"""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--lockstep", substitute, "--work"):
+        parser.add_argument(name, required=True, type=Path)
     parser.add_argument("--nvcc", action="store_true")
     parser.add_argument("source", nargs="+")
     options = parser.parse_args()
@@ -271,12 +272,23 @@ def main():
     if missing:
         print(f"skipped: there is no {missing[0]} here")
         sys.exit(SKIPPED)
-    program = options.work / ("gpu-" if options.nvcc else "stub-") / "".join(
-        c if c.isalnum() else "_" for c in "".join(options.source))[-60:]
-    objects = options.work / "objects"
+    return options
+
+
+def generate(options, kind, *how):
+    """Writes the program anew into a folder of its source's name."""
+    program = options.work / kind / "".join(c if c.isalnum() else "_" for c in "".join(options.source))[-60:]
     shutil.rmtree(program, ignore_errors=True)
+    program.parent.mkdir(parents=True, exist_ok=True)
+    print(run([options.lockstep, "generate", *options.source, *how, "-o", program]))
+    return program
+
+
+def main():
+    options = options_of(__doc__, "--stub")
+    objects = options.work / "objects"
     objects.mkdir(parents=True, exist_ok=True)
-    print(run([options.lockstep, "generate", *options.source, "-o", program]))
+    program = generate(options, "gpu-" if options.nvcc else "stub-")
     if options.nvcc:
         return compile_for_gpus(program, objects)
     binary = compile_stub(program, options.stub, objects)

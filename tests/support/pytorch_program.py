@@ -4,13 +4,10 @@ operators that it called with its operation table: which, in what order, on whic
 
     pytorch_program.py --lockstep FILE --fake FOLDER --work FOLDER -- SOURCE OPTIONS...
 """
-import argparse
 import os
-import shutil
 import sys
-from pathlib import Path
 
-from generated_program import SKIPPED, Table, fail, run
+from generated_program import Table, fail, generate, options_of, run
 
 STEPS = 2  # one to warm up, one measured
 ELEMENTWISE = {"copy_", "fill_", "neg", "logical_not", "add", "logical_or", "addcmul"}
@@ -91,20 +88,8 @@ def compare(table, rank, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lockstep", required=True, type=Path)
-    parser.add_argument("--fake", required=True, type=Path)
-    parser.add_argument("--work", required=True, type=Path)
-    parser.add_argument("source", nargs="+")
-    options = parser.parse_args()
-    missing = [name for name in options.source if name.startswith(("/", "..")) and not Path(name).exists()]
-    if missing:
-        print(f"skipped: there is no {missing[0]} here")
-        sys.exit(SKIPPED)
-    program = options.work / "pytorch" / "".join(c if c.isalnum() else "_" for c in "".join(options.source))[-60:]
-    shutil.rmtree(program, ignore_errors=True)
-    program.parent.mkdir(parents=True, exist_ok=True)
-    print(run([options.lockstep, "generate", *options.source, "--as", "pytorch", "-o", program]))
+    options = options_of(__doc__, "--fake")
+    program = generate(options, "pytorch", "--as", "pytorch")
     table = Table(program / "operations.txt")
     count = 0
     for rank in range(len(table.ranks)):

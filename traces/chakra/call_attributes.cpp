@@ -23,6 +23,7 @@ void CallAttributes::write(AttributeWriter& attributes, const CollectiveCall& ca
     attributes.int64("comm_type", comm_type_of(call.kind));
     return;
   }
+  if (is_shared_) return;
   // The tag: the how-manieth message between them in their group.
   const std::uint32_t peer = members[static_cast<std::size_t>(call.peer)];
   const std::uint32_t source = type == NodeType::Send ? rank_ : peer;

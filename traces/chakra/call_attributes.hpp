@@ -16,7 +16,9 @@ namespace lockstep::chakra {
 /// Attributes of a rank's communication nodes that other tools read, in the order of its calls.
 class CallAttributes {
  public:
-  CallAttributes(const Job& job, std::uint32_t rank) : job_{job}, rank_{rank} {}
+  /// @param is_shared by ranks that do alike: messages do not say between whom
+  CallAttributes(const Job& job, std::uint32_t rank, bool is_shared = false)
+      : job_{job}, rank_{rank}, is_shared_{is_shared} {}
 
   /// `comm_size`: what a rank puts in; of messages `comm_src`, `comm_dst` and a tag that both ends give the
   /// same message, of collectives `comm_type`.
@@ -25,6 +27,7 @@ class CallAttributes {
  private:
   const Job& job_;
   std::uint32_t rank_;
+  bool is_shared_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> messages_;
 };
 

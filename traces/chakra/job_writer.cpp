@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -70,9 +72,10 @@ class JobWriter {
     const Program& program = *job_.job->programs[assignment.program];
     const std::uint32_t model = job_.gpu_model_of_rank[rank];
     const std::filesystem::path path = files_.folder / files_.name_of(fmt::format("{}", rank));
+    const bool names_itself = !files_.fold && has_messages(program);
     const Content content{assignment.program,          model,
-                          assignment.groups,           assignment.kernel_slots,
-                          assignment.collective_slots, has_messages(program) ? rank : 0};
+                          groups_in_file(assignment),  assignment.kernel_slots,
+                          assignment.collective_slots, names_itself ? rank : 0};
     const auto [known, fresh] = known_.try_emplace(content, path);
     if (!fresh) {
       return write_again(known->second, path);
@@ -84,7 +87,7 @@ class JobWriter {
     const std::string text =
         files_.dialect == ChakraDialect::AstraSim
             ? chakra::gpu_trace_of_rank(*job_.job, rank, kernels)
-            : chakra::trace_of_rank(*job_.job, rank, kernels, {job_.has_launches, job_.notes});
+            : chakra::trace_of_rank(*job_.job, rank, kernels, {job_.has_launches, job_.notes, files_.fold});
     written_.nodes_bytes += text.size();
     ++written_.different;
     if (files_.gzip) {
@@ -94,12 +97,36 @@ class JobWriter {
     }
   }
 
-  /// {"1": [0, 1], ...}: the group's number in the Job, from 1, as the traces' pg_name has it.
+  /// Numbers of groups stand in a file of its own; in a shared one, how many members they have.
+  [[nodiscard]] std::vector<std::uint32_t> groups_in_file(const RankAssignment& assignment) const {
+    if (!files_.fold) return assignment.groups;
+    std::vector<std::uint32_t> sizes;
+    for (const std::uint32_t group : assignment.groups) {
+      sizes.push_back(static_cast<std::uint32_t>(job_.job->groups[group].ranks.size()));
+    }
+    return sizes;
+  }
+
+  /// {"1": [0, 1], ...}: the group's number in the Job, from 1, as the traces' pg_name has it. With shared
+  /// files also "names", by number, and "of_ranks", numbers by rank in the order of Program::groups.
   void write_groups() const {
     std::string text = "{";
     for (std::size_t group = 0; group < job_.job->groups.size(); ++group) {
       text += fmt::format("{}\n  \"{}\": [{}]", group == 0 ? "" : ",", group + 1,
                           fmt::join(job_.job->groups[group].ranks, ", "));
+    }
+    if (files_.fold) {
+      std::vector<std::string> names;
+      for (const ProcessGroup& group : job_.job->groups) names.push_back(nlohmann::json(group.name).dump());
+      text += fmt::format("{}\n  \"names\": [{}],\n  \"of_ranks\": [", names.empty() ? "" : ",",
+                          fmt::join(names, ", "));
+      const char* between = "";
+      for (const RankAssignment& rank : job_.job->ranks) {
+        std::vector<std::uint32_t> numbers = rank.groups;
+        for (std::uint32_t& number : numbers) ++number;
+        text += fmt::format("{}[{}]", std::exchange(between, ",\n    "), fmt::join(numbers, ", "));
+      }
+      text += "]";
     }
     write_whole_file(files_.folder / files_.name_of_groups(), text + "\n}\n");
   }

@@ -31,6 +31,7 @@ struct ChakraFiles {
   std::string prefix = "rank";  ///< files are `PREFIX.0.et`, `PREFIX.1.et`, ...; groups `PREFIX.groups.json`
   bool gzip = false;            ///< `.et.gz`
   ChakraDialect dialect = ChakraDialect::Lockstep;
+  bool fold = false;  ///< ranks that do alike share a file; Lockstep's dialect alone (ProcessGroups::of_rank)
 
   [[nodiscard]] std::string name_of(const std::string& rank) const {
     return prefix + "." + rank + (gzip ? ".et.gz" : ".et");

@@ -64,7 +64,13 @@ class ProgramJobReader {
         for (std::size_t i = 0; i < read.pg_names.size(); ++i) {
           assignment.groups.push_back(group(rank, read.pg_names[i], read.group_names[i]));
         }
+        const std::size_t shared = read.is_shared ? read.program.groups.size() : 0;
         assignment.program = number_of(std::move(read.program));
+        shared_groups_.resize(job_.programs.size());
+        shared_groups_[assignment.program] = shared;
+      }
+      if (const std::size_t count = shared_groups_[assignment.program]; count > 0) {
+        assignment.groups = groups_of(rank, count);
       }
       assignment.gpu = gpus[rank];
       expect_member(rank, assignment.groups);
@@ -87,6 +93,19 @@ class ProgramJobReader {
     by_digest_.emplace(hash, number);
     job_.programs.push_back(std::make_shared<const Program>(std::move(program)));
     return number;
+  }
+
+  /// Groups of a rank whose trace is shared.
+  std::vector<std::uint32_t> groups_of(std::uint32_t rank, std::size_t count) {
+    std::vector<std::uint32_t> groups;
+    try {
+      for (const std::uint32_t number : process_groups_.of_rank(rank, count)) {
+        groups.push_back(group(rank, fmt::format("{}", number), process_groups_.name_of(number)));
+      }
+    } catch (const std::invalid_argument& problem) {
+      throw InputError{{files_.path(rank).string()}, problem.what()};
+    }
+    return groups;
   }
 
   std::uint32_t group(std::uint32_t rank, const std::string& pg_name, const std::string& name) {
@@ -144,6 +163,7 @@ class ProgramJobReader {
   TraceFiles files_;
   ProcessGroups process_groups_;
   std::map<std::string, std::uint32_t> numbers_;  // of groups, by pg_name
+  std::vector<std::size_t> shared_groups_;        // by program: how many; 0: its trace names them
   std::unordered_multimap<std::size_t, std::uint32_t> by_digest_;
   Job job_;
 };

@@ -38,13 +38,14 @@ struct NodeDraft {
 class RankWriter {
  public:
   RankWriter(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels,
-             const NodeNotes* notes)
+             const TraceContent& content)
       : job_{job},
         assignment_{job.ranks[rank]},
         program_{*job.programs[assignment_.program]},
         kernels_{kernels},
-        calls_{job, rank},
-        notes_{notes != nullptr ? *notes : NodeNotes{}},
+        calls_{job, rank, content.is_shared},
+        notes_{content.notes != nullptr ? *content.notes : NodeNotes{}},
+        is_shared_{content.is_shared},
         threads_(program_.threads.size()),
         streams_(program_.streams.size()),
         events_(program_.events),
@@ -87,7 +88,9 @@ class RankWriter {
     }
     std::vector<std::string> numbers;
     std::vector<std::string> names;
+    if (is_shared_) attributes.boolean("shared", true);
     for (const std::uint32_t group : assignment_.groups) {
+      if (is_shared_) break;
       numbers.push_back(fmt::format("{}", group + 1));
       names.push_back(job_.groups[group].name);
     }
@@ -290,8 +293,7 @@ class RankWriter {
         gpu_node({to_string(call.kind), node_type_of(call), {}, {}, seconds}, instruction.stream);
     AttributeWriter attributes{message, 10};
     duration(attributes, seconds);
-    const std::uint32_t group = assignment_.groups[call.group];
-    attributes.text("pg_name", fmt::format("{}", group + 1));
+    if (!is_shared_) attributes.text("pg_name", fmt::format("{}", assignment_.groups[call.group] + 1));
     attributes.uint64("group", call.group);
     attributes.text("dtype", data_type_name(call.type));
     attributes.real("bytes", call.size.in_base_units());
@@ -312,6 +314,7 @@ class RankWriter {
   std::span<const KernelTiming> kernels_;
   CallAttributes calls_;
   NodeNotes notes_;
+  bool is_shared_;
   NodePlace here_;  // of the host node that was written last
   std::vector<Thread> threads_;
   std::vector<Stream> streams_;
@@ -332,7 +335,7 @@ std::string_view name_of_opcode(Opcode op) {
 
 std::string trace_of_rank(const Job& job, std::uint32_t rank, std::span<const KernelTiming> kernels,
                           const TraceContent& content) {
-  return RankWriter{job, rank, kernels, content.notes}.write(content.has_launches);
+  return RankWriter{job, rank, kernels, content}.write(content.has_launches);
 }
 
 }  // namespace lockstep::chakra

@@ -15,6 +15,7 @@ namespace lockstep::chakra {
 struct TraceContent {
   bool has_launches = true;  ///< false: durations hold the gaps between kernels (TraceKind::ProgramOfGraph)
   const NodeNotes* notes = nullptr;
+  bool is_shared = false;  ///< names no group and no rank: those of each rank stand in the file of groups
 };
 
 /// The records of one rank's trace, each with its length in front, in the order of the file.

@@ -84,14 +84,15 @@ class ProgramReader {
     program.groups = metadata.at("groups").texts;
     result_.pg_names = metadata.at("group_pg_names").texts;
     result_.group_names = metadata.at("group_names").texts;
+    result_.is_shared = metadata.number_or("shared", 0) != 0;
     program.events = metadata.index("events", kMostIds);
     program.flags = metadata.index("flags", kMostIds);
     for (const double event : metadata.at("carried_events").numbers) {
       program.carried_events.push_back(static_cast<std::uint32_t>(std::clamp(event, 0.0, kMostIds)));
     }
-    const std::size_t groups = program.groups.size();
+    const std::size_t named = result_.is_shared ? 0 : program.groups.size();
     if (program.streams.size() > kMostStreams || program.threads.size() > kMostStreams ||
-        result_.pg_names.size() != groups || result_.group_names.size() != groups) {
+        result_.pg_names.size() != named || result_.group_names.size() != named) {
       throw WireError{"the metadata's lists of threads, streams and groups do not fit"};
     }
   }

@@ -12,6 +12,7 @@ namespace lockstep::chakra {
 /// One rank's trace, as trace_of_rank() writes it.
 struct RankProgram {
   Program program;
+  bool is_shared = false;                ///< by ranks that do alike: names no group (ProcessGroups::of_rank)
   std::vector<std::string> pg_names;     ///< by Program::groups: which process group
   std::vector<std::string> group_names;  ///< likewise: what the Job calls it
 };

@@ -5,7 +5,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "ops/collectives/collective_planner.hpp"
+#include "sim/compiled_program.hpp"
 #include "sim/simulation.hpp"
+#include "synth/aggregate.hpp"
 #include "synth/fit.hpp"
 #include "synth/model_file.hpp"
 #include "synth/sample.hpp"
@@ -47,6 +49,38 @@ RC_GTEST_PROP(SampleProperty, AnExactModelGivesItsJobBack, ()) {
   SimulationResult after = result_of(placed(sample.job, fabric), fabric, planner);
   RC_ASSERT(before.step_ends == after.step_ends);
   RC_ASSERT(before.fingerprint == after.fingerprint);
+}
+
+/// Seconds of all kernels of a rank.
+double kernel_seconds_of(const Job& job, std::uint32_t rank) {
+  const Program& program = *job.programs[job.ranks[rank].program];
+  const std::vector<KernelTiming> times = time_kernels(program, tick_gpu());
+  double sum = 0;
+  for (const Program::Thread& thread : program.threads) {
+    for (const Instruction& i : thread.instructions) {
+      if (i.op == Opcode::Launch) sum += times[i.operand].seconds;
+    }
+  }
+  return sum;
+}
+
+// Whatever waits for what: larger pieces can run, and kernels take at least as long as they did. Lags between
+// them become part of a piece.
+RC_GTEST_PROP(AggregateProperty, LargerPiecesCanRun, ()) {
+  const RandomJob random = *random_job();
+  const Fabric fabric = tick_machine(random.ranks);
+  const Job before = made(random, {fabric.gpus().begin(), fabric.gpus().end()});
+  Job after = before;
+  synth::AggregateOptions options;
+  options.collectives = static_cast<std::uint32_t>(*rc::gen::inRange(1, 9));
+  const synth::AggregateReport report = synth::aggregate(after, tick_gpu(), options);
+  check(after);
+  RC_ASSERT(report.left_launches <= report.launches);
+  const CollectivePlanner planner{fabric, rings()};
+  static_cast<void>(result_of(after, fabric, planner));
+  for (std::uint32_t rank = 0; rank < before.ranks.size(); ++rank) {
+    RC_ASSERT(kernel_seconds_of(after, rank) >= kernel_seconds_of(before, rank) * (1 - 1e-9));
+  }
 }
 
 /// Layers, sizes and noise at will.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -31,10 +32,12 @@ SimulationResult result_of(const Job& job, const Fabric& fabric, const Collectiv
   return simulate(input, options, nullptr);
 }
 
-void write(const Job& job, const std::filesystem::path& folder, bool gzip) {
+ChakraExport write(const Job& job, const std::filesystem::path& folder, bool gzip, bool fold = false) {
   const std::vector<GpuSpec> models{tick_gpu()};
   const std::vector<std::uint32_t> model_of_rank(job.ranks.size(), 0);
-  (void)write_chakra({&job, models, model_of_rank}, {folder, "r", gzip}, [](std::uint32_t) {});
+  ChakraFiles files{folder, "r", gzip};
+  files.fold = fold;
+  return write_chakra({&job, models, model_of_rank}, files, [](std::uint32_t) {});
 }
 
 Job read(const std::filesystem::path& folder, const Fabric& fabric, const Job& original, bool gzip) {
@@ -49,21 +52,49 @@ Job read(const std::filesystem::path& folder, const Fabric& fabric, const Job& o
 RC_GTEST_PROP(ProgramTraceProperty, ComesBackAsTheSame, ()) {
   const RandomJob random = *random_job();
   const bool gzip = *rc::gen::arbitrary<bool>();
+  const bool fold = *rc::gen::arbitrary<bool>();
   const Fabric fabric = tick_machine(random.ranks);
   const Job job = made(random, {fabric.gpus().begin(), fabric.gpus().end()});
   const CollectivePlanner planner{fabric, rings()};
   const test::ScratchFolder folder;
-  write(job, folder.path() / "a", gzip);
+  (void)write(job, folder.path() / "a", gzip, fold);
   const Job again = read(folder.path() / "a", fabric, job, gzip);
   check(again);
   RC_ASSERT(difference(result_of(job, fabric, planner, random.launch_queue),
                        result_of(again, fabric, planner, random.launch_queue)) == "");
   // The job that came back writes the very same traces.
-  write(again, folder.path() / "b", gzip);
+  (void)write(again, folder.path() / "b", gzip, fold);
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
     const std::string name = fmt::format("r.{}.et{}", rank, gzip ? ".gz" : "");
     RC_ASSERT(read_whole_file(folder.path() / "a" / name) == read_whole_file(folder.path() / "b" / name));
   }
+}
+
+// Two pairs of ranks send each other messages: each rank names itself and its group, but in shared files.
+TEST(ProgramTrace, RanksThatDoAlikeShareAFile) {
+  const Fabric fabric = tick_machine(4);
+  const auto ends = [](const char* group, CollectiveKind kind, int peer) {
+    Script script{{"nccl"}, {group}};
+    script.collective(0, {kind, DataType::FP32, 0, worth(8), {}, peer}).wait_device();
+    return script;
+  };
+  Job job = job_of(fabric,
+                   {ends("a", CollectiveKind::Send, 1), ends("a", CollectiveKind::Receive, 0),
+                    ends("b", CollectiveKind::Send, 1), ends("b", CollectiveKind::Receive, 0)},
+                   {{"a", {0, 1}}, {"b", {2, 3}}});
+  job.ranks[2].program = 0;
+  job.ranks[3].program = 1;
+  job.programs.resize(2);
+  const test::ScratchFolder folder;
+  EXPECT_EQ(write(job, folder.path() / "each", false).different, 4U);
+  EXPECT_EQ(write(job, folder.path() / "folded", false, true).different, 2U);
+  const Job again = read(folder.path() / "folded", fabric, job, false);
+  ASSERT_EQ(again.groups.size(), 2U);
+  EXPECT_EQ(again.groups[1].name, "b");
+  EXPECT_EQ(again.ranks[3].groups, job.ranks[3].groups);
+  // Without the groups of each rank nobody knows whom a shared trace means.
+  std::ofstream{folder.path() / "folded" / "r.groups.json"} << R"({"1": [0, 1], "2": [2, 3]})";
+  EXPECT_THROW((void)read(folder.path() / "folded", fabric, job, false), InputError);
 }
 
 // Whatever a file's bytes are turned into, it is read or refused with a message: never a crash.
@@ -75,7 +106,7 @@ TEST(ProgramTrace, BrokenFilesAreRefused) {
   script.on("main").post(0);
   const Job job = job_of(fabric, {script, script}, {{"world", {0, 1}}});
   const test::ScratchFolder folder;
-  write(job, folder.path(), false);
+  (void)write(job, folder.path(), false);
   const std::string sound = read_whole_file(folder.path() / "r.0.et");
   const Random random{7, "broken traces"};
   std::uint64_t draws = 0;

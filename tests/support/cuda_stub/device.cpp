@@ -71,13 +71,9 @@ struct StubEvent {
   double time = 0;
 };
 
-/// Kernels of a CUDA graph, in the order of their capture.
+/// Kernels and calls of NCCL in a CUDA graph, in the order of their capture.
 struct StubGraph {
-  struct Kernel {
-    std::string line;
-    double seconds = 0;
-  };
-  std::vector<Kernel> kernels;
+  std::vector<std::function<void(cudaStream_t)>> nodes;
 };
 
 struct StubStream {
@@ -210,11 +206,22 @@ void stub::put_kernel(cudaStream_t stream, const std::string& text) {
   const std::lock_guard lock{device_mutex};
   const std::string line = text + (range.empty() ? "" : " in " + label());
   if (capture != nullptr) {
-    capture->kernels.push_back({line, seconds_of_range()});
+    capture->nodes.emplace_back([line, seconds = seconds_of_range()](cudaStream_t origin) {
+      note(line);
+      put(origin, {.seconds = seconds});
+    });
     return;
   }
   note(line);
   put(stream, {.seconds = seconds_of_range()});
+}
+
+bool stub::captured(const std::function<void(cudaStream_t)>& call) {
+  if (capture == nullptr) {
+    return false;
+  }
+  capture->nodes.push_back(call);
+  return true;
 }
 
 namespace benchmark {  // in place of clock.cu
@@ -369,10 +376,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsig
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   const std::lock_guard lock{device_mutex};
-  note("graph " + std::to_string(graph->kernels.size()));
-  for (const StubGraph::Kernel& kernel : graph->kernels) {
-    note(kernel.line);
-    put(stream, {.seconds = kernel.seconds});
+  note("graph " + std::to_string(graph->nodes.size()));
+  for (const auto& node : graph->nodes) {
+    node(stream);
   }
   return 0;
 }

@@ -12,8 +12,18 @@ struct row_major;
 struct col_major;
 enum layout_t { mem_row_major };
 
+namespace precision {
+struct tf32;
+}
+
 template <class Use, int M, int N, int K, class T, class Layout = void>
-struct fragment {};
+struct fragment {
+  static constexpr int num_elements = 1;
+  float x[num_elements];
+};
+inline float __float_to_tf32(float x) {
+  return x;
+}
 
 template <class Fragment>
 void fill_fragment(Fragment&, float) {}

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <map>
 #include <string>
@@ -65,29 +66,38 @@ void meet(ncclComm_t communicator, const std::string& who, const std::string& wh
   put_meeting(stream, meeting);
 }
 
+void now_or_captured(cudaStream_t stream, const std::function<void(cudaStream_t)>& call) {
+  const std::lock_guard lock{device_mutex};
+  if (!stub::captured(call)) {
+    call(stream);
+  }
+}
+
 ncclResult_t collective(const char* kind, std::size_t count, ncclDataType_t type, int root,
                         ncclComm_t communicator, cudaStream_t stream) {
-  const std::lock_guard lock{device_mutex};
   const std::string text = std::string{kind} + " " + std::to_string(count * bytes_of(type)) + " " +
                            std::to_string(communicator->size) + " " + std::to_string(root);
-  note("nccl " + text);
-  meet(communicator, "all", text, communicator->size, stream);
+  now_or_captured(stream, [=](cudaStream_t on) {
+    note("nccl " + text);
+    meet(communicator, "all", text, communicator->size, on);
+  });
   return ncclSuccess;
 }
 
 ncclResult_t message(bool sends, std::size_t count, ncclDataType_t type, int peer, ncclComm_t communicator,
                      cudaStream_t stream) {
-  const std::lock_guard lock{device_mutex};
   const int from = sends ? communicator->rank : peer;
   const int to = sends ? peer : communicator->rank;
   const std::string bytes = std::to_string(count * bytes_of(type));
-  note(std::string{"nccl "} + (sends ? "send " : "receive ") + bytes + " " +
-       std::to_string(communicator->size) + " " + std::to_string(peer));
-  if (peer < 0 || peer >= communicator->size) {
-    give_up("a message to a rank that is not in the communicator");
-  }
-  meet(communicator, std::to_string(from) + ">" + std::to_string(to), bytes, 2, stream,
-       sends ? "sends" : "receives");
+  now_or_captured(stream, [=](cudaStream_t on) {
+    note(std::string{"nccl "} + (sends ? "send " : "receive ") + bytes + " " +
+         std::to_string(communicator->size) + " " + std::to_string(peer));
+    if (peer < 0 || peer >= communicator->size) {
+      give_up("a message to a rank that is not in the communicator");
+    }
+    meet(communicator, std::to_string(from) + ">" + std::to_string(to), bytes, 2, on,
+         sends ? "sends" : "receives");
+  });
   return ncclSuccess;
 }
 
@@ -113,17 +123,18 @@ ncclResult_t ncclCommDestroy(ncclComm_t made) {
   return ncclSuccess;
 }
 ncclResult_t ncclGroupStart() {
-  ++batch_depth;
+  now_or_captured(nullptr, [](cudaStream_t) { ++batch_depth; });
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  const std::lock_guard lock{device_mutex};
-  if (--batch_depth == 0) {
-    for (auto& [stream, together] : batch) {
-      put(stream, {.kind = Work::kMeets, .meetings = std::move(together)});
+  now_or_captured(nullptr, [](cudaStream_t) {
+    if (--batch_depth == 0) {
+      for (auto& [stream, together] : batch) {
+        put(stream, {.kind = Work::kMeets, .meetings = std::move(together)});
+      }
+      batch.clear();
     }
-    batch.clear();
-  }
+  });
   return ncclSuccess;
 }
 ncclResult_t ncclAllReduce(const void*, void*, std::size_t count, ncclDataType_t type, ncclRedOp_t,

@@ -4,6 +4,7 @@
 /// The parts of the stub share this: streams are queues that a virtual clock goes through (device.cpp).
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <string>
@@ -40,6 +41,10 @@ void put(cudaStream_t stream, Work work);
 
 /// A kernel takes the time that the range around it names; takes device_mutex.
 void put_kernel(cudaStream_t stream, const std::string& text);
+
+/// Whether this thread captures a graph: @p call is then done when the graph is launched, on its stream;
+/// device_mutex is held.
+bool captured(const std::function<void(cudaStream_t)>& call);
 
 [[noreturn]] void give_up(const std::string& reason);
 

@@ -34,7 +34,7 @@ Benchmark small_benchmark() {
   rank.launch(compute, {"my_gemm", DataType::BF16, Gemm{1, 64, 64, 64}});
   rank.end_range();
   rank.begin_range("second_half");
-  rank.launch(compute, {"my_attention", DataType::FP32, FlashAttention{1, 2, 64, 64, 32}});
+  rank.launch(compute, {"my_attention", DataType::FP32, FlashAttention{1, 2, 64, 64, 20}});
   const auto done = rank.event();
   rank.record(compute, done);
   rank.stream_wait(communication, done);
@@ -110,7 +110,8 @@ TEST(OperationTable, SaysWhichLineIsWrong) {
 }
 
 TEST(Coverage, AddsUpToAHundredPercent) {
-  // Two ranks: 2 x 30 us of products by the library, 2 x 10 us of attention by a busy kernel.
+  // Two ranks: 2 x 30 us of products by the library, 2 x 10 us of attention by a busy kernel, since 20
+  // columns are no multiple of a tile's 16.
   const Coverage coverage = coverage_of(small_benchmark());
   EXPECT_DOUBLE_EQ(coverage.all.seconds, 8e-5);
   EXPECT_DOUBLE_EQ(coverage.reproduced(), 0.75);
@@ -121,6 +122,14 @@ TEST(Coverage, AddsUpToAHundredPercent) {
     EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 100.0, 1e-9);
   }
   EXPECT_THAT(percentages({0, 0}), ::testing::Each(0.0));
+}
+
+TEST(Backends, AttentionIsComputedInEveryTypeOfTensorCores) {
+  for (const DataType type : {DataType::FP32, DataType::FP16, DataType::BF16}) {
+    EXPECT_EQ(backend_for({"attention", type, FlashAttention{1, 2, 64, 64, 32}}, Target::Cuda), Backend::Own);
+    EXPECT_EQ(backend_for({"attention", type, FlashAttention{1, 2, 64, 64, 20}}, Target::Cuda),
+              Backend::Busy);
+  }
 }
 
 TEST(Selection, KeepsHostTimeOfWhatIsLeftOut) {

@@ -69,7 +69,8 @@ TEST(Source, ProgramsOfScenariosTakeAsLong) {
 TEST(Source, TwoRanksTakeAsLongAsAll) {
   expect_step_of_two("gpt2_8xa100", 0.001);
   expect_step_of_two("llama3_8b_fsdp", 0.001);
-  expect_step_of_two("dlrm_nvswitch", 0.001);  // ranks share the links that bring their samples
+  expect_step_of_two("dlrm_nvswitch", 0.001);    // ranks share the links that bring their samples
+  expect_step_of_two("mixtral_experts", 0.001);  // messages between nodes, of two ranks on one
 }
 
 TEST(Source, ARangeIsRepeated) {

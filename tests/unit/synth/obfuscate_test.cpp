@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/file.hpp"
+#include "synth/constraints.hpp"
 #include "synth/fit.hpp"
 #include "synth/model_file.hpp"
 #include "tests/support/layered_job.hpp"
@@ -70,7 +71,9 @@ TEST(Obfuscate, ShapesFollowFromCoarseSymbols) {
   exact.exact = true;
   Model model = fit(std::vector{recording}, exact);
   SampleOptions options;
-  static_cast<void>(obfuscate(model, {}, options));
+  ObfuscateOptions how;
+  how.k = 1;  // all kernels stay
+  static_cast<void>(obfuscate(model, how, options));
   const Sample made = sample(model, recording.gpu, options);
   for (const KernelCall& call : made.job.programs.front()->kernels) {
     if (const auto* product = std::get_if<Gemm>(&call.work)) {
@@ -79,6 +82,50 @@ TEST(Obfuscate, ShapesFollowFromCoarseSymbols) {
           << product->m << " " << product->n << " " << product->k;
     }
   }
+}
+
+Sample sample_of(const Recording& recording, Model& model) {
+  FitOptions exact;
+  exact.exact = true;
+  model = fit(std::vector{recording}, exact);
+  SampleOptions options;
+  static_cast<void>(obfuscate(model, {}, options));
+  return sample(model, recording.gpu, options);
+}
+
+// A job alone shows pieces; with four that are like it, the kernels that all five have stay.
+TEST(Obfuscate, KernelsStayThatKJobsHave) {
+  Recording recording;
+  recording.job = layered_job({});
+  recording.gpu = testing::shipped_a100();
+  Model model;
+  KernelSupport support;
+  Sample alone = sample_of(recording, model);
+  add_support(alone.job, support);
+  Sample among = alone;
+  const AggregateReport hidden = hide_rare(alone, model.jobs.front(), recording.gpu, {}, support);
+  EXPECT_LT(hidden.left_launches, hidden.launches / 2);
+  for (int other = 1; other < 5; ++other) add_support(among.job, support);
+  const AggregateReport shown = hide_rare(among, model.jobs.front(), recording.gpu, {}, support);
+  EXPECT_EQ(shown.left_launches, shown.launches);
+}
+
+// Two jobs of different depth and width show the same number of pieces.
+TEST(Obfuscate, PiecesDoNotTellLayers) {
+  std::vector<std::uint64_t> pieces;
+  for (const int layers : {8, 24}) {
+    LayeredSizes sizes;
+    sizes.layers = layers;
+    sizes.hidden = std::int64_t{16} * layers;
+    Recording recording;
+    recording.job = layered_job(sizes);
+    recording.gpu = testing::shipped_a100();
+    Model model;
+    Sample made = sample_of(recording, model);
+    pieces.push_back(hide_rare(made, model.jobs.front(), recording.gpu, {}, {}).left_launches);
+    EXPECT_EQ(conflict_of(made.job), "");
+  }
+  EXPECT_EQ(pieces[0], pieces[1]);
 }
 
 bool holds_secret(std::string text) {
