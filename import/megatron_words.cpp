@@ -56,7 +56,7 @@ constexpr auto kMegatronWords = std::to_array<Word>({
     {"moe-router-score-function", NotModelled, "the router's scores are softmaxes"},
     {"moe-router-enable-expert-bias", NotModelled, "the router's scores have no bias"},
     {"mtp-num-layers", NotModelled, "multi-token prediction is left out"},
-    {"fp8-param-gather", NotModelled, "parameters are kept and gathered in 16 bits"},
+    {"fp8-param-gather", Switch, "F.fp8_parameters"},
     {"use-precision-aware-optimizer", NotModelled, "moments and master weights are FP32"},
     {"optimizer-cpu-offload", NotModelled, "offloading is known as ZeRO-Offload: parallelism.offload"},
     {"cpu-offloading*", NotModelled, "activations stay on the GPU"},

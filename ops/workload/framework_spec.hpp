@@ -114,6 +114,7 @@ struct FrameworkSpec {
   CompiledLoss compiled_loss = CompiledLoss::Recomputed;
   EmptyCache empty_cache = EmptyCache::Never;
   Fp8Scaling fp8_scaling = Fp8Scaling::Delayed;
+  bool fp8_parameters = false;
   Transformers transformers = Transformers::V4;
 
   /// Describes the keys that change operators and kernels.
@@ -171,6 +172,11 @@ struct FrameworkSpec {
         "'precision: fp8' with 'implementation: megatron': the scale of a cast tensor is by the magnitudes "
         "of steps before, or (current) by its own, which a kernel finds before the cast, of each expert's "
         "tokens for itself (Megatron-LM --fp8-recipe tensorwise, NeMo's FP8-CS)");
+    key.optional(
+        "fp8_parameters", framework.fp8_parameters, false,
+        "'precision: fp8' with 'implementation: megatron': weights of FP8 products are kept in FP8 alone, "
+        "without a copy in 16 bits, and zero1 gathers them so (Megatron-LM --fp8-param-gather, NeMo's "
+        "fp8_params)");
   }
 
   template <class Visitor>

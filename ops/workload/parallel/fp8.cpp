@@ -112,11 +112,18 @@ void update_scales(const LayerScope& scope, std::int64_t tensors) {
       {kernels::elementwise("amax_and_scale_update", tensors, DataType::FP32, {.reads = 2, .writes = 2})});
 }
 
+bool keeps_fp8_parameters(const LayerScope& scope) {
+  return scope.step.framework().fp8_parameters;
+}
+
 Bytes weight_copies(const LayerScope& scope, std::int64_t elements) {
+  if (scope.step.precision() != Precision::FP8) {
+    return Bytes{0};
+  }
   const double copies = casts_before_gather(scope) ? 1 : 2;
-  return scope.step.precision() == Precision::FP8
-             ? size_of(DataType::FP8) * (copies * static_cast<double>(elements))
-             : Bytes{0};
+  const Bytes of_element =
+      size_of(DataType::FP8) * copies - (keeps_fp8_parameters(scope) ? size_of(scope.storage()) : Bytes{0});
+  return of_element * static_cast<double>(elements);
 }
 
 }  // namespace lockstep

@@ -62,8 +62,13 @@ void cast_weights(const LayerScope& scope, std::int64_t elements);
 /// scales.
 void update_scales(const LayerScope& scope, std::int64_t tensors);
 
+/// Weights of FP8 products are parameters in FP8, and travel so (Transformer Engine's fp8_model_init,
+/// Megatron-LM core/distributed/param_and_grad_buffer.py: a parameter's cast data is all-gathered; its
+/// transpose is made of that).
+[[nodiscard]] bool keeps_fp8_parameters(const LayerScope& scope);
+
 /// Bytes of FP8 copies of weights beside what was gathered: the cast one and its transpose, or that alone
-/// where they are gathered in FP8.
+/// where they are gathered in FP8. Where parameters are FP8 ones, less their 16 bits, which are not there.
 [[nodiscard]] Bytes weight_copies(const LayerScope& scope, std::int64_t elements);
 
 }  // namespace lockstep

@@ -115,6 +115,16 @@ void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& mod
         "'framework: { fp8_scaling: current }' is a recipe of Transformer Engine's FP8: it needs "
         "'implementation: megatron' and 'precision: fp8'"};
   }
+  if (framework.fp8_parameters && !is_megatrons) {
+    throw std::invalid_argument{
+        "'framework: { fp8_parameters: true }' is Transformer Engine's: it needs 'implementation: megatron' "
+        "and 'precision: fp8'"};
+  }
+  if (framework.fp8_parameters && plan.sharding != Sharding::None && plan.sharding != Sharding::Zero1) {
+    throw std::invalid_argument{
+        "'framework: { fp8_parameters: true }' is known for whole parameters, without sharding or with "
+        "zero1"};
+  }
   const bool is_float8 = is_float8_of_torchao(model, precision);
   if (is_float8 && !is_compiled) {
     throw std::invalid_argument{

@@ -130,6 +130,14 @@ void StageParameters::finish_gradients() {
   host_optimizer_.flush();
 }
 
+std::int64_t StageParameters::fp8_elements_of(bool expert) const {
+  if (is_frozen(scope_)) {
+    return 0;
+  }
+  const std::int64_t of_experts = std::min(fp8_elements_, elements_of(expert_));
+  return expert ? of_experts : fp8_elements_ - of_experts;
+}
+
 void StageParameters::update() {
   scope_.memory.begin_update();
   std::int64_t elements = 0, narrow = 0;  // narrow: of these, elements of parameters that no gather casts
@@ -154,7 +162,9 @@ void StageParameters::update() {
   for (const bool expert : {false, true}) {
     const std::vector<std::int64_t>& parameters = expert ? expert_ : dense_;
     const std::int64_t all = elements_of(parameters);
-    parameter_update.share(static_cast<double>(all) * size_of(stage_.type_of_trained()), expert);
+    const Bytes narrowed = (size_of(stage_.type_of_trained()) - size_of(DataType::FP8)) *
+                           static_cast<double>(keeps_fp8_parameters(scope_) ? fp8_elements_of(expert) : 0);
+    parameter_update.share(static_cast<double>(all) * size_of(stage_.type_of_trained()) - narrowed, expert);
   }
 }
 

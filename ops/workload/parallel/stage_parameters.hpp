@@ -32,6 +32,8 @@ class StageParameters {
  private:
   void allocate_frozen();
   [[nodiscard]] bool uses_torch_optimizer() const;
+  /// Trained elements of weights of FP8 products: all of experts, or the others.
+  [[nodiscard]] std::int64_t fp8_elements_of(bool expert) const;
 
   StageScope stage_;
   const LayerScope& scope_;
