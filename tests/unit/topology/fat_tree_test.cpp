@@ -61,7 +61,8 @@ VertexId called(const Fabric& fabric, const std::string& name) {
 /// Kinds of the switches on the way, from the first leaf to the last.
 std::string way(const Fabric& fabric, const std::string& from, const std::string& to) {
   std::string text;
-  for (const LinkId link : fabric.route(called(fabric, from), called(fabric, to))) {
+  const Route route = fabric.route(called(fabric, from), called(fabric, to));
+  for (const LinkId link : route.links) {
     const Vertex& vertex = fabric.vertices()[fabric.links()[link].to];
     if (vertex.node < 0) {
       text += (text.empty() ? "" : " ") + vertex.name.substr(0, vertex.name.find_first_of("0123456789"));
