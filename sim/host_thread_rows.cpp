@@ -156,13 +156,13 @@ bool HostThread::queue_in_a_row(Rank& rank, std::span<const Instruction> instruc
   QueuedRow queued{*this, rank, on};
   std::uint32_t passed = 0;
   clock_ = instructions_in_row.walk(clock_, passed, queued);
-  if (queued.was_empty()) {
-    rank.wake_stream(on);
-  }
   if (passed == 0) {
     return false;
   }
   next_ += passed - 1;
+  if (queued.was_empty()) {
+    rank.wake_stream(on);
+  }
   return true;
 }
 

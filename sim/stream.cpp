@@ -101,8 +101,9 @@ Occurrence Stream::reach_record(Rank& rank, std::uint8_t self, const StreamItem&
 }
 
 void Stream::record(Rank& rank, std::uint8_t self, const StreamItem& item) {
-  rank.wake_all(rank.events().happen(item.ticket, reach_record(rank, self, item)));
-  rank.events().release(item.ticket);
+  const EventSlot slot = item.ticket;  // who is woken may put more on this stream, which moves its items
+  rank.wake_all(rank.events().happen(slot, reach_record(rank, self, item)));
+  rank.events().release(slot);
 }
 
 /// Why a record happens now: the host came to it only now, or the work before it has ended.

@@ -116,7 +116,7 @@ class Import {
 
   void add_file(const std::string& file) {
     if (const std::string whose = foreign_file(file); !whose.empty()) {
-      throw NoTrace{{file}, whose};
+      throw ForeignTrace{{file}, whose};
     }
     if (is_database(file)) {
       std::ranges::move(nsys::read_nsys(file), std::back_inserter(profiles_));
@@ -140,10 +140,10 @@ class Import {
     }
   }
 
-  /// @throws NoTrace for a profile of another tool
+  /// @throws ForeignTrace for a profile of another tool
   static void refuse_others(const RecordedTrace& trace) {
     if (const std::string whose = foreign_trace(trace); !whose.empty()) {
-      throw NoTrace{{trace.file}, whose};
+      throw ForeignTrace{{trace.file}, whose};
     }
   }
 

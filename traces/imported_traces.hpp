@@ -31,6 +31,12 @@ class NoTrace : public InputError {
   using InputError::InputError;
 };
 
+/// A file that another tool wrote, which one is known (foreign_profile.hpp).
+class ForeignTrace : public NoTrace {
+ public:
+  using NoTrace::NoTrace;
+};
+
 /// @param paths files, or folders, whose files *.json, *.et, gz or not, are read
 /// @throws NoTrace for a file that was named and is none; InputError for one that cannot be read, and a
 /// folder without traces

@@ -172,6 +172,8 @@ int import_command(const ImportOptions& options) {
   }
   try {
     return traces.empty() ? kExitOk : list_traces(options, traces);
+  } catch (const ForeignTrace&) {
+    throw;
   } catch (const NoTrace& problem) {
     throw InputError{problem.where(), problem.problems().front().message + other_kinds()};
   }

@@ -8,6 +8,7 @@
 #include "app/sweep/plot.hpp"
 #include "app/sweep/slurm_script.hpp"
 #include "app/sweep/sweep_plots.hpp"
+#include "base/shell_words.hpp"
 
 namespace lockstep {
 namespace {
