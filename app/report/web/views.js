@@ -138,11 +138,11 @@ function size_view(page) {
   const data = page.data, best = data.sizes[data.best], planned = data.sizes.filter((row) => row.step_time_s !== undefined);
   const has = (key) => planned.some((row) => row[key] !== undefined);
   const columns = [["nodes", "nodes"], ["gpus", "GPUs"], ["nics_per_node", "NICs a node"], ["step_time_s", "step time", seconds], ["step_time_band", "band", band], ["mfu", "MFU", percent], ["tokens_per_s", "tokens/s", digits],
-    ["tokens_per_s_per_gpu", "tokens/s/GPU", digits], ["memory_bytes", "memory", bytes], ["days", "days", digits], ["gpu_hours", "GPU hours", digits], ["cost_per_million_tokens", "cost, M tokens", digits], ["cost", "cost", digits]]
+    ["tokens_per_s_per_gpu", "per GPU", digits], ["memory_bytes", "memory", bytes], ["days", "days", digits], ["cost_per_million_tokens", "cost/Mtoken", digits], ["cost", "cost", digits]]
     .filter(([key]) => has(key)).map(([key, label, format]) => ({ key, label, kind: "num", format: format ? (value) => format(value) : undefined }));
   const failed = data.sizes.filter((row) => row.why_none);
   return [
-    figures([["GPUs", plain(best.gpus), `${best.nodes} nodes`], best.days ? ["days", digits(best.days), data.most_days ? `of ${digits(data.most_days)}` : ""] : null, best.cost ? ["cost", digits(best.cost), `${digits(data.price_per_gpu_hour)} for a GPU and hour`] : null,
+    figures([["GPUs", plain(best.gpus), best.nodes === 1 ? "1 node" : `${plain(best.nodes)} nodes`], best.days ? ["days", digits(best.days), data.most_days ? `of ${digits(data.most_days)}` : ""] : null, best.cost ? ["cost", digits(best.cost), `${digits(data.price_per_gpu_hour)} for a GPU and hour`] : null,
       ["step", seconds(best.step_time_s), best.step_time_band ? band(best.step_time_band) : "estimated"], best.mfu ? ["MFU", percent(best.mfu)] : null]),
     section("Each size with its fastest plan", data.ties?.length ? `The best is bold. ${data.ties.length} more cannot be told from it in price: they lie within its band.` : "The best is bold.",
       ...table([...columns, { key: "plan", label: "plan", kind: "long" }], planned, { best: (row) => row === best }), details("the best plan as keys of a scenario", el("pre", {}, best.scenario ?? ""))),
