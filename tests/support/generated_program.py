@@ -8,6 +8,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -221,16 +222,30 @@ def compare_places(table, rank, measured):
              f"{with_places} kernels of a step have such")
 
 
+INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def included(source, folders):
+    """Files of the folders that a source includes, directly or not, in order of their names."""
+    found, todo = set(), [source]
+    while todo:
+        for name in INCLUDE.findall(todo.pop().read_text()):
+            path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+            if path is not None and path not in found:
+                found.add(path)
+                todo.append(path)
+    return sorted(found)
+
+
 def compiled(program, sources, objects, command, headers=()):
     """Objects of the sources, kept by content: programs share most of their sources."""
-    seen = hashlib.sha256(" ".join(map(str, command)).replace(str(program), "").encode())
-    for path in [*sorted(headers), *sorted([*program.glob("*.cuh"), *program.glob("*.hpp"), *program.glob("*.inc")])]:
-        if path.is_file():
-            seen.update(path.read_bytes())
+    options = " ".join(map(str, command)).replace(str(program), "").encode()
 
     def one(source):
-        key = hashlib.sha256(seen.digest() + source.read_bytes()).hexdigest()[:20]
-        made = objects / f"{source.name}.{key}.o"
+        seen = hashlib.sha256(options)
+        for path in [*included(source, [source.parent, program, *headers]), source]:
+            seen.update(path.read_bytes())
+        made = objects / f"{source.name}.{seen.hexdigest()[:20]}.o"
         if not made.exists():
             run([*command, source, "-o", f"{made}.new"])
             os.replace(f"{made}.new", made)
@@ -242,7 +257,7 @@ def compiled(program, sources, objects, command, headers=()):
 def compile_stub(program, stub, objects):
     sources = [p for p in sorted([*program.glob("*.cu"), *program.glob("*.cpp")]) if p.name != "clock.cu"]
     command = ["c++", "-std=c++20", "-O0", "-w", "-I", stub, "-I", program, "-x", "c++", "-c"]
-    made = compiled(program, [*sources, *sorted(stub.glob("*.cpp"))], objects, command, stub.rglob("*"))
+    made = compiled(program, [*sources, *sorted(stub.glob("*.cpp"))], objects, command, [stub])
     binary = program / "benchmark"
     run(["c++", *made, "-o", binary, "-lpthread"])
     return binary
