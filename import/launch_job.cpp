@@ -146,6 +146,7 @@ LaunchFlags megatron_flags(const LaunchJob& job) {
                             job.workload.global_batch));
   megatron_plan(job, out);
   megatron_precision(job.workload.precision, out);
+  out.add(job.workload.model->framework.fp8_parameters, "--fp8-param-gather");
   out.add(!job.workload.clip_gradients, "--clip-grad 0");
   return out;
 }

@@ -116,6 +116,21 @@ void expect_dense_model(const Draft& draft) {
   }
 }
 
+/// Parameters in FP8 are known of Megatron-LM's, whole ones.
+void settle_fp8_parameters(Draft& draft, const DraftModel& model) {
+  const DraftKey* kept = draft.find("F.fp8_parameters");
+  if (kept == nullptr) {
+    return;
+  }
+  const std::string sharding = draft.text("P.sharding");
+  const bool are_whole = sharding.empty() || sharding == "none" || sharding == "zero1";
+  if (model.fact("implementation") != "megatron" || draft.text("W.precision") != "fp8" || !are_whole) {
+    draft.remark(Remark::Kind::NotModelled, {kept->value.at, kept->key},
+                 "parameters are kept and gathered in 16 bits");
+    draft.drop("F.fp8_parameters");
+  }
+}
+
 void settle_framework(Draft& draft, const DraftModel& model) {
   const bool is_torchtitan = model.fact("implementation") == "torchtitan";
   if (const DraftKey* compile = draft.find("F.compile"); compile != nullptr && !is_torchtitan) {
@@ -138,6 +153,7 @@ void settle_framework(Draft& draft, const DraftModel& model) {
                  is_torchtitan ? "float8 is known of compiled blocks: BF16 here" : "BF16 here");
     draft.assume("W.precision", "bf16", "in place of FP8");
   }
+  settle_fp8_parameters(draft, model);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ FILES = {
     ("experts.toml",): ["model: deepseek_v3 ", "recompute: selective ", "Megatron's selective recomputation",
                         "reshard_after_forward: false ", "reduce_each_micro_batch: false "],
     ("meta-llama/Meta-Llama-3-8B",): ["from: llama3_8b "],
-    ("example.sh",): ["precision: fp8 ", "vocabulary: 32000 ", "x 2 ", "the job starts 8 GPUs, and the plan takes 16: 16 are taken",
+    ("example.sh",): ["precision: fp8 ", "fp8_parameters: true ", "vocabulary: 32000 ", "x 2 ", "the job starts 8 GPUs, and the plan takes 16: 16 are taken",
                       "--sequence-parallel"],
     ("pretrain.sh", "topo.txt"): ["a100_80gb", "nvlink3, count: 12", "count: 4 ", "pex0", "pipeline: 2 "],
     ("meta-llama/Meta-Llama-3-8B", "zero3.json"): ["llama3_8b", "zero3 ", "global_batch: 32 "],

@@ -13,6 +13,7 @@ DTYPE=(--bf16)
 if [[ "$1" == "fp8" ]]; then
     DTYPE+=(
         "--fp8-format hybrid"
+        "--fp8-param-gather"
         "--vocab-size 32000"
     )
 fi
