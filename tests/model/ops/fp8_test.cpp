@@ -45,6 +45,28 @@ TEST(Fp8, HoldsTwoCopiesOfWeights) {
   EXPECT_DOUBLE_EQ(parameters(Precision::FP8) - parameters(Precision::BF16), 2 * 4 * 12.0 * 12288 * 12288);
 }
 
+/// In place of 16 bits: the 12 h^2 elements of a layer's products are not kept in BF16, and the optimizer's
+/// gather carries a byte of each.
+TEST(Fp8, KeepsAndGathersParametersInOneByte) {
+  const double elements = 4 * 12.0 * 12288 * 12288;
+  const TransformerPlanSpec plan{.sharding = Sharding::Zero1};
+  Batch copied = fp8(2, 2), alone = copied;
+  alone.framework.fp8_parameters = true;
+  const auto gathered = [](const Job& job) {
+    double sum = 0;
+    for (const CollectiveCall& call : collectives_of(job, 0, CollectiveKind::AllGather)) {
+      sum += call.size.in_base_units();
+    }
+    return sum;
+  };
+  const Job both = job_of(gpt3(), plan, copied), one = job_of(gpt3(), plan, alone);
+  EXPECT_DOUBLE_EQ(both.memory.front()[MemoryUse::Parameters] - one.memory.front()[MemoryUse::Parameters],
+                   2 * elements);
+  EXPECT_DOUBLE_EQ(gathered(both) - gathered(one), elements);
+  alone.precision = Precision::BF16;
+  EXPECT_THROW(static_cast<void>(job_of(gpt3(), plan, alone)), std::invalid_argument);
+}
+
 /// Gathers carry a byte an element where they carried two (all but the head's input, gathered forward and
 /// again backward); sums carry BF16 as before.
 TEST(Fp8, HalvesGathersOfSequenceParallelism) {
