@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// What the file is in the words of its importer; "" for one that no importer reads.
+/// The kind of a file in the words of its importer; "" for one that no importer reads.
 std::string title_of(const std::string& file) {
   try {
     if (!importing::is_file_of_importer(file)) {

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What a critical path consists of, by kind, with the predictions behind each kind and the link that bounds
+/// The parts of a critical path, by kind, with the predictions behind each kind and the link that bounds
 /// it.
 class PathShares {
  public:

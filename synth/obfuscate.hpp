@@ -37,7 +37,7 @@ struct ObfuscateReport {
 
 /// Makes an exact model (FitOptions::exact) of one job coarse, and how it is to be sampled.
 ///
-/// Where all kernels stay (k = 1), symbols are made coarse first and shapes follow from them, so that what
+/// With k = 1, when all kernels stay, symbols are made coarse first and shapes follow from them, so that what
 /// one kernel writes the next one reads. Times of kernels without a shape are microaggregated: sorted by time
 /// within their class, groups of k to 2k - 1 neighbours take their mean, which keeps the sum (univariate
 /// microaggregation: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, groups of fixed size). Kernels of

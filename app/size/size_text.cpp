@@ -64,7 +64,7 @@ std::string tie_sentence(const SizeAnswer& answer) {
                      others.size() == 1 ? "is" : "are");
 }
 
-/// What would meet a deadline that no size does, if more GPUs did as much each as the fastest size's.
+/// A size that would meet a deadline that none does, if more GPUs did as much each as the fastest size's.
 std::string missed_sentence(const SizeAnswer& answer, const SizeQuestion& question,
                             const std::string& scenario) {
   const ClusterSize& fastest = answer.sizes[answer.fastest.value()];

@@ -87,7 +87,7 @@ struct EmbeddingTimes {
 ///
 /// Level 1: 64 bytes in a clock and some 30 cycles a hit; 0.7 was chosen among 0.3 to 0.9 by lookups
 /// of rows drawn by Zipf's law on an H100 and an H200 (configs/validation/kernels_hopper_embedding.yaml).
-/// What a reuse_factor says of a table does not tell its popular rows: none stay there then.
+/// A reuse_factor does not tell which rows of a table are popular: none stay there then.
 [[nodiscard]] EmbeddingLoad embedding_load(const EmbeddingBags& work, DataType type, const GpuSpec& gpu);
 
 /// Bags that are looked up at a time, each by as many threads as the widest row has groups of four columns: 4

@@ -8,8 +8,8 @@
 
 namespace lockstep::replay {
 
-/// What shows that recordings are of different jobs: the first whose job has another number of ranks. Empty:
-/// they may be of one.
+/// The evidence that recordings are of different jobs: the first whose job has another number of ranks.
+/// Empty: they may be of one.
 [[nodiscard]] std::vector<Problem> different_jobs(std::span<const kineto::RecordedTrace> traces);
 
 }  // namespace lockstep::replay

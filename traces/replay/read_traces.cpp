@@ -61,7 +61,7 @@ std::vector<std::string> files_of(const std::string& path) {
   return files;
 }
 
-/// What is wrong with two recordings of one rank. @param traces sorted by rank
+/// The problem of two recordings of one rank. @param traces sorted by rank
 std::vector<Problem> twice_a_rank(std::span<const kineto::RecordedTrace> traces) {
   const auto twice = std::ranges::adjacent_find(traces, {}, &kineto::RecordedTrace::rank);
   if (twice == traces.end()) {
@@ -79,7 +79,7 @@ std::vector<Problem> twice_a_rank(std::span<const kineto::RecordedTrace> traces)
   return problems;
 }
 
-/// What to do about a folder whose recordings are not the ranks of one job.
+/// Advice on a folder whose recordings are not the ranks of one job.
 std::string several_recordings(const std::vector<kineto::RecordedTrace>& traces, const Problem& problem) {
   constexpr std::size_t kMostNamed = 8;
   std::vector<std::string> files;

@@ -36,7 +36,7 @@ class NeighbourMessages {
   void begin(const Neighbours& neighbours);
   void receive(const StageAction& action);
   void send(const StageAction& action);
-  /// What is exchanged behind the action that began.
+  /// Writes the exchange behind the action that began.
   void exchange();
   void wait_for_transfers();
 

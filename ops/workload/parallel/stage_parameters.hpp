@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// What a pipeline stage keeps from step to step, on the GPU and on the host: parameters, gradients and
-/// optimizer states; and what it does with them at the end of a step.
+/// The state that a pipeline stage keeps from step to step, on the GPU and on the host: parameters, gradients
+/// and optimizer states; and what it does with them at the end of a step.
 class StageParameters {
  public:
   /// @param host_memory ledger of each rank's host
@@ -22,7 +22,7 @@ class StageParameters {
   void finish_gradients();
   void update();
 
-  /// What a gather brings together, in order: embedding and head, then the stage's layers.
+  /// The units that gathers bring together, in order: embedding and head, then the stage's layers.
   [[nodiscard]] std::vector<GatherUnit> units() const;
   /// Gradients of a layer between their kernel and their reduction.
   [[nodiscard]] Bytes passing_gradients(std::int64_t layer) const;
