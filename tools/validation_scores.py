@@ -2,7 +2,7 @@
 """Keeps tests/validation/scores.csv, the figures of every set of measurements, and the tables that are made of it.
 
 Without options it compares: the file with the sets of configs/validation, and with README.md, docs/validation.md,
-docs/trust.md and the answers that docs/validation/*.md quote. `--check SET` predicts a set and compares that, too:
+docs/trust.md, the answers that docs/validation/*.md quote, and the bounds of tests/validation/bounds.csv. `--check SET` predicts a set and compares that, too:
 half a point of drift, to the better or to the worse, is an error; the same commit renews the file and says why in
 CHANGELOG.md. Columns of default_host are of the same set with the host that a scenario without one gets.
 
@@ -19,7 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ROOT / "configs" / "validation"
 SCORES = ROOT / "tests" / "validation" / "scores.csv"
-COLUMNS = ["set", "of", "rows", "geometric", "median", "mean", "ninetieth", "bias", "in_band", "rank",
+BOUNDS = ROOT / "tests" / "validation" / "bounds.csv"  # of figures, which no renewal of the scores may pass
+COLUMNS = ["set", "of", "rows", "geometric", "median", "mean", "ninetieth", "largest", "bias", "in_band", "rank",
            "default_host_mean", "default_host_in_band", "host"]
 COMPARED = ["mean", "ninetieth", "in_band", "default_host_mean", "default_host_in_band"]
 DRIFT, RANK_DRIFT = 0.5, 0.005  # points; of the rank correlation
@@ -79,7 +80,7 @@ def lines_of(name, answer, default):
         rows.append({"set": name, "of": of, "rows": str(ours["points"]),
                      **{column: percent(ours[key]) for column, key in
                         (("geometric", "geometric_mean"), ("median", "median"), ("mean", "mean"),
-                         ("ninetieth", "ninetieth_percentile"), ("bias", "bias"))},
+                         ("ninetieth", "ninetieth_percentile"), ("largest", "largest"), ("bias", "bias"))},
                      "in_band": percent(ours.get("inside_band")), "rank": "" if rank is None else f"{rank:.3f}",
                      "default_host_mean": percent(theirs["mean"]) if has_host else "",
                      "default_host_in_band": percent(theirs.get("inside_band")) if has_host else "", "host": host})
@@ -219,6 +220,18 @@ def stale_quotes(rows):
     return found
 
 
+def passed_bounds(rows):
+    """Figures of the file beyond their bounds."""
+    kept = {(row["set"], row["of"]): row for row in rows}
+    with BOUNDS.open(newline="") as file:
+        for bound in csv.DictReader(file):
+            row = kept.get((bound["set"], bound["of"]), {})
+            value, limit = row.get(bound["figure"]) or None, float(bound["bound"])
+            if value is None or (float(value) > limit if bound["side"] == "most" else float(value) < limit):
+                yield (f"{BOUNDS.relative_to(ROOT)}: {bound['set']}, {bound['of']}: {bound['figure']} {value}, "
+                       f"at {bound['side']} {limit:g}")
+
+
 def check_all():
     rows = read_scores()
     scored = {row["set"] for row in rows}
@@ -227,6 +240,7 @@ def check_all():
     problems += [f"{SCORES.relative_to(ROOT)}: no set is called {name}" for name in sorted(scored - set(names_of_sets()))]
     problems += [f"{page}: a table is not that of the file: tools/validation_scores.py --tables"
                  for page in TABLES if (ROOT / page).read_text() != with_tables(page, rows)]
+    problems += passed_bounds(rows)
     quotes = stale_quotes(rows)
     problems += quotes
     if quotes:
