@@ -194,9 +194,9 @@ bool is_of_run(const std::string& name) {
 }
 
 int run_command(const RunOptions& options) {
-  set_usual_log_level(options.quiet     ? spdlog::level::err
-                      : options.verbose ? spdlog::level::debug
-                                        : spdlog::level::warn);
+  if (options.verbose) {
+    set_usual_log_level(spdlog::level::debug);
+  }
   const Progress progress{options.quiet};
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
@@ -274,6 +274,8 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
                    "most events of the timeline (default: 1000000 where --timeline-ranks says no ranks): the "
                    "last steps, and ranks that differ first")
       ->check(CLI::PositiveNumber);
+  command->add_option("--timeline-links", options->timeline_links,
+                      "busiest links in the timeline, with what they carry (default: 16); 0: none");
   command->add_flag("--timeline-per-rank", options->timeline_per_rank,
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");

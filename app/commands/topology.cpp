@@ -1,7 +1,5 @@
 #include "app/commands/topology.hpp"
 
-#include <fmt/core.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -40,7 +38,7 @@ VertexId vertex_called(const Fabric& fabric, const std::string& name) {
 
 int topology_command(const TopologyOptions& options) {
   const Fabric fabric = machine_called(options.cluster, options.overrides);
-  check_outputs({options.dot, options.svg, options.json});
+  check_outputs({options.dot, options.svg, options.answer.json, options.answer.output});
   std::vector<AskedRoute> routes;
   for (const auto& [from, to] : options.routes) {
     routes.push_back({vertex_called(fabric, from), vertex_called(fabric, to), options.flow});
@@ -51,14 +49,8 @@ int topology_command(const TopologyOptions& options) {
   if (!options.svg.empty()) {
     write_whole_file(options.svg, to_svg(fabric));
   }
-  if (options.json == "-") {
-    fmt::print("{}\n", topology_json(options.cluster, fabric, routes));
-    return 0;
-  }
-  if (!options.json.empty()) {
-    write_whole_file(options.json, topology_json(options.cluster, fabric, routes) + "\n");
-  }
-  fmt::print("{}", topology_text(options.cluster, fabric, routes));
+  give_answer(options.answer, topology_text(options.cluster, fabric, routes),
+              [&] { return topology_json(options.cluster, fabric, routes) + "\n"; });
   return 0;
 }
 
@@ -87,7 +79,7 @@ void add_topology_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--flow", options->flow, "which of parallel connections --route shows (default 0)");
   command->add_option("--dot", options->dot, "write a Graphviz file");
   command->add_option("--svg", options->svg, "write a picture");
-  command->add_option("--json", options->json, "write everything as JSON; - for stdout");
+  add_answer_options(*command, options->answer);
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
       options->overrides = overrides_of(*assignments);

@@ -96,7 +96,7 @@ class PerfettoTrace : public ::testing::Test {
     const Job job = small_job();
     PerfettoTraceWriter writer{job, two_gpus(), options};
     writer.write(spans_of_small_job(2));
-    writer.finish(path);
+    writer.finish({.path = path, .links = links_});
     std::map<std::uint64_t, std::string> names;
     for (const Field& packet : Reader{gunzip(options.path)}.fields()) {
       EXPECT_EQ(packet.number, 1);
