@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -40,14 +39,9 @@ class TrackWriter {
 
 std::vector<LinkTrack> link_tracks(const Fabric& fabric, std::vector<LinkLoads> loads) {
   std::vector<LinkTrack> tracks;
-  std::set<std::string> names;
   for (LinkLoads& one : loads) {
     const Link& link = fabric.links()[one.link];
-    std::string name = fmt::format("{} of {}", link.name, to_string(link.bandwidth));
-    if (!names.insert(name).second) {  // links side by side
-      name += fmt::format(", link {}", one.link);
-    }
-    tracks.push_back({std::move(name), std::move(one.changes)});
+    tracks.push_back({fmt::format("{} of {}", link.name, to_string(link.bandwidth)), std::move(one.changes)});
   }
   return tracks;
 }

@@ -239,7 +239,7 @@ void add_import_command(CLI::App& app, std::function<int()>& action) {
           "YAML "
           "of NeMo, Megatron-Bridge or Accelerate, a topology of nvidia-smi, NCCL, InfiniBand or SLURM; or "
           "profiles of PyTorch (Kineto), its execution traces, Chakra traces, timelines of pipelines, or "
-          "folders of them")
+          "folders of them; - for stdin, which is no trace")
       ->required();
   command->add_option("-o,--output", options->output, "file for the scenario (default: stdout)");
   command->add_option("--json", options->json,

@@ -259,7 +259,8 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep run gpt2_8xa100 --no-timeline --json -\n"
       "  lockstep run gpt2_8xa100 --sensitivity                  what 10 % more of each resource would buy");
   command
-      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->add_option("SCENARIO", options->scenario,
+                   "a name of lockstep list, a scenario.yaml, its folder, or - for stdin")
       ->required();
   command->add_option("-o,--output", options->folder, "folder for the results (default: lockstep-out/NAME)");
   command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. parallelism.ranks=4")

@@ -13,6 +13,7 @@
 #include "base/file.hpp"
 #include "base/suggest.hpp"
 #include "scenario/machine_called.hpp"
+#include "scenario/opened_scenario.hpp"
 #include "topology/render_dot.hpp"
 #include "topology/render_svg.hpp"
 
@@ -38,6 +39,7 @@ VertexId vertex_called(const Fabric& fabric, const std::string& name) {
 
 int topology_command(const TopologyOptions& options) {
   const Fabric fabric = machine_called(options.cluster, options.overrides);
+  const std::string name = options.cluster == "-" ? kStandardInput : options.cluster;
   check_outputs({options.dot, options.svg, options.answer.json, options.answer.output});
   std::vector<AskedRoute> routes;
   for (const auto& [from, to] : options.routes) {
@@ -49,8 +51,8 @@ int topology_command(const TopologyOptions& options) {
   if (!options.svg.empty()) {
     write_whole_file(options.svg, to_svg(fabric));
   }
-  give_answer(options.answer, topology_text(options.cluster, fabric, routes),
-              [&] { return topology_json(options.cluster, fabric, routes) + "\n"; });
+  give_answer(options.answer, topology_text(name, fabric, routes),
+              [&] { return topology_json(name, fabric, routes) + "\n"; });
   return 0;
 }
 
@@ -69,7 +71,7 @@ void add_topology_command(CLI::App& app, std::function<int()>& action) {
       ->add_option(
           "CLUSTER", options->cluster,
           "e.g. dgx_a100, 'dgx_a100 x 4', a name of configs/clusters, a scenario or its name, a file "
-          "of a node or cluster, or one in place: '{ nodes: [dgx_a100 x 4] }'")
+          "of a node or cluster, one in place: '{ nodes: [dgx_a100 x 4] }', or - for stdin")
       ->required();
   const auto assignments = std::make_shared<std::vector<std::string>>();
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")

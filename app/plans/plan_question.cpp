@@ -16,7 +16,8 @@ namespace lockstep {
 void add_plan_question(CLI::App& command, PlanQuestion& question, PlanWords& words) {
   constexpr int kMostNumbers = 1'000'000;  // GPUs and jobs: beyond it something was mistyped
   command
-      .add_option("SCENARIO", question.scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      .add_option("SCENARIO", question.scenario,
+                  "a name of lockstep list, a scenario.yaml, its folder, or - for stdin")
       ->required();
   command.add_option("-o,--output", question.folder, "folder for the results (default: lockstep-out/NAME)");
   command.add_option("--set", words.assignments, "KEY=VALUE: override a value of the scenario")
