@@ -9,7 +9,7 @@ class App;
 
 namespace lockstep {
 
-/// Where the answer of a command goes whose answer is a text.
+/// Files for the answer of a command whose answer is a text.
 struct AnswerOptions {
   std::string output;  ///< file for the text; empty: stdout
   std::string json;    ///< file for JSON; `-`: to stdout instead of the text

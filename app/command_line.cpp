@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -158,7 +159,8 @@ void add_quiet_option(CLI::App& command) {
     add_quiet_option(*one);
   }
   if (within.empty() && command.get_option_no_throw("--quiet") == nullptr) {
-    command.add_flag("-q,--quiet", "nothing on stderr but errors");
+    command.add_flag_function(
+        "-q,--quiet", [](std::int64_t /*count*/) {}, "nothing on stderr but errors");
   }
 }
 

@@ -24,7 +24,7 @@ const char* name_of(importing::Remark::Kind kind) {
   return "no_effect";
 }
 
-std::string text_of(const Json& json) {
+std::string written(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -112,7 +112,7 @@ std::string draft_json(const importing::Draft& draft, const std::string& launch)
   if (!launch.empty()) {
     all["launch"] = launch;
   }
-  return text_of(all);
+  return written(all);
 }
 
 std::string traces_json(const ImportedTraces& traces) {
@@ -129,7 +129,8 @@ std::string traces_json(const ImportedTraces& traces) {
   for (const auto& timeline : traces.pipelines) {
     rows.push_back(json_of(timeline));
   }
-  return text_of({{"traces", std::move(rows)}, {"no_traces", traces.others}, {"damaged", traces.damaged}});
+  const Json all{{"traces", std::move(rows)}, {"no_traces", traces.others}, {"damaged", traces.damaged}};
+  return written(all);
 }
 
 }  // namespace lockstep

@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// What files that describe a job or a machine became: {read, scenario, remarks: [{kind, file, line, key,
+/// Files that describe a job or a machine, as a scenario: {read, scenario, remarks: [{kind, file, line, key,
 /// why}], launch}.
 /// @param launch flags that start the job; empty: not asked for
 [[nodiscard]] std::string draft_json(const importing::Draft& draft, const std::string& launch);
 
-/// What traces hold: {traces: [{file, kind, ..., oddities: [{kind, meaning, severity, count}]}], no_traces,
+/// Contents of traces: {traces: [{file, kind, ..., oddities: [{kind, meaning, severity, count}]}], no_traces,
 /// damaged}.
 [[nodiscard]] std::string traces_json(const ImportedTraces& traces);
 

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// Of the process, as the levels of the log are.
+/// One for the process, as the levels of the log are.
 bool& notes_are_shown() {
   static bool are_shown = true;
   return are_shown;

@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kLeftOut = std::numeric_limits<std::size_t>::max();
-constexpr double kRounding = 1e-9;  // of a link's bandwidth
+constexpr double kRateRounding = 1e-9;  // of a link's bandwidth
 
 double rate_of(const LinkLoads& loads) {
   return loads.changes.empty() ? 0.0 : loads.changes.back().rate;
@@ -67,7 +67,7 @@ std::size_t changes_of(const std::vector<LinkLoads>& all) {
 LinkLoadRecorder::LinkLoadRecorder(const Fabric& fabric, const LinkLoadLimits& limits)
     : limits_{limits}, place_of_(fabric.links().size(), kLeftOut) {
   for (LinkId link = 0; link < fabric.links().size(); ++link) {
-    least_.push_back(kRounding * fabric.links()[link].bandwidth.in_base_units());
+    least_.push_back(kRateRounding * fabric.links()[link].bandwidth.in_base_units());
     place_of_[link] = loads_.size();
     loads_.push_back({link, 0, {}});
   }

@@ -14,7 +14,7 @@ class App;
 
 namespace lockstep {
 
-/// What every search of plans is asked.
+/// The question that every search of plans answers.
 struct PlanQuestion {
   std::string scenario;             ///< name of a shipped one, file or folder
   std::string folder;               ///< where results go; empty: lockstep-out/NAME

@@ -16,9 +16,9 @@ using nlohmann::json;
 TEST(TimelineTracks, NameLinksWithTheirBandwidth) {
   const BytesPerSecond bandwidth{50e9};
   const Fabric fabric{two_gpus(),
-                      {{LinkKind::NvLink, 0, 1, bandwidth, Seconds{0}},
-                       {LinkKind::NvLink, 0, 1, bandwidth, Seconds{0}},
-                       {LinkKind::NvLink, 1, 0, bandwidth, Seconds{0}}}};
+                      {{0, 1, LinkKind::NvLink, bandwidth, Seconds{0}},
+                       {0, 1, LinkKind::NvLink, bandwidth, Seconds{0}},
+                       {1, 0, LinkKind::NvLink, bandwidth, Seconds{0}}}};
   const auto tracks = link_tracks(fabric, {{1, 1, {{0, 1e9}}}, {2, 1, {{0, 2e9}}}});
   ASSERT_EQ(tracks.size(), 2);
   EXPECT_EQ(tracks[0].name, "node0.gpu0->node0.gpu1#2 of 50.00 GB/s");
