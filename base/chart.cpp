@@ -34,7 +34,8 @@ std::vector<ChartTick> round_ticks(const ChartScale::Range& values, const std::s
   const double step = axis_step(values.to - values.from);
   std::vector<ChartTick> ticks;
   for (double i = std::ceil(values.from / step - kRounding); i * step <= values.to + kRounding * step; ++i) {
-    ticks.push_back({i * step, fmt::format("{:.6g}{}{}", i * step, unit.empty() ? "" : " ", unit), i == 0});
+    const double value = i * step + 0.0;  // no negative zero
+    ticks.push_back({value, fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit), value == 0});
   }
   return ticks;
 }
@@ -67,7 +68,7 @@ void draw_axis(SvgDrawing& svg, const ChartPanel& panel, ChartSide side, const C
 void draw_axis_name(SvgDrawing& svg, const ChartPanel& panel, ChartSide side, const std::string& name) {
   const bool is_left = side == ChartSide::Left;
   const double x = is_left ? panel.left : side == ChartSide::Top ? panel.left - 24 : panel.right();
-  const double y = is_left ? panel.top - 8 : side == ChartSide::Top ? panel.top - 6 : panel.bottom() + 38;
+  const double y = side == ChartSide::Bottom ? panel.bottom() + 38 : panel.top - 6;
   svg.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="#444444">{}</text>)", x, y,
           is_left ? "start" : "end", svg_escaped(name));
 }

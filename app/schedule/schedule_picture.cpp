@@ -65,6 +65,7 @@ class SchedulePicture {
   /// The dense training above the schedule, along time.
   void draw_trainings() {
     const double dense = prediction_.totals.dense_seconds;
+    draw_time_axis(kTop + 2 * kRow);
     svg_.add(R"(<text x="{}" y="{}" text-anchor="end">dense</text>)", kLeft - 8, kTop + 20);
     svg_.add(R"(<text x="{}" y="{}" text-anchor="end">schedule</text>)", kLeft - 8, kTop + kRow + 20);
     box(kLeft, kTop, x_of(dense) - kLeft, kRow - 8, R"(fill="#bbbbbb")", "dense: " + long_time(dense));
@@ -80,7 +81,6 @@ class SchedulePicture {
       svg_.add(R"(<text x="{:.1f}" y="{}" fill="#007a59">{}</text>)", x_of(at) + 4, kTop + kRow + 18,
                fitting("saved " + long_time(saved), x_of(dense) - x_of(at) - 4));
     }
-    draw_time_axis(kTop + 2 * kRow);
   }
 
   double draw_phase(const PredictedPhase& phase, double at) {

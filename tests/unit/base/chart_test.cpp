@@ -51,8 +51,8 @@ TEST(AxisStep, IsRoundAndMakesAboutFive) {
 TEST(RoundTicks, LieBetweenTheEnds) {
   EXPECT_THAT(labels_of(round_ticks({0, 0.3})),
               ElementsAre("0", "0.05", "0.1", "0.15", "0.2", "0.25", "0.3"));
-  EXPECT_THAT(labels_of(round_ticks({31, 44}, "s")),
-              ElementsAre("32 s", "34 s", "36 s", "38 s", "40 s", "42 s", "44 s"));
+  EXPECT_THAT(labels_of(round_ticks({31, 42}, "s")),
+              ElementsAre("32 s", "34 s", "36 s", "38 s", "40 s", "42 s"));
   EXPECT_TRUE(round_ticks({0, 1}).front().is_strong);
 }
 

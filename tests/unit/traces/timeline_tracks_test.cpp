@@ -21,8 +21,8 @@ TEST(TimelineTracks, NameLinksWithTheirBandwidth) {
                        {1, 0, LinkKind::NvLink, bandwidth, Seconds{0}}}};
   const auto tracks = link_tracks(fabric, {{1, 1, {{0, 1e9}}}, {2, 1, {{0, 2e9}}}});
   ASSERT_EQ(tracks.size(), 2);
-  EXPECT_EQ(tracks[0].name, "node0.gpu0->node0.gpu1#2 of 50.00 GB/s");
-  EXPECT_EQ(tracks[1].name, "node0.gpu1->node0.gpu0 of 50.00 GB/s");
+  EXPECT_EQ(tracks[0].name, "node0.gpu0->node0.gpu1#2 of 50 GB/s");
+  EXPECT_EQ(tracks[1].name, "node0.gpu1->node0.gpu0 of 50 GB/s");
 }
 
 class WrittenTracks : public ::testing::Test {
