@@ -58,11 +58,10 @@ void check_name(const RunOptions& options) {
   if (name.empty()) {
     return;
   }
-  if (name != std::filesystem::path{name}.filename() ||
+  if (name != std::filesystem::path{name}.filename() || !name.starts_with("timeline.") ||
       !(name.ends_with(".json.gz") || name.ends_with(kPerfettoEnding))) {
-    throw std::invalid_argument{
-        fmt::format("--timeline {}: expected a file's name that ends in .json.gz or {}; -o says the folder",
-                    name, kPerfettoEnding)};
+    throw std::invalid_argument{fmt::format(
+        "--timeline {}: expected timeline.json.gz or timeline{}; -o says the folder", name, kPerfettoEnding)};
   }
   if (options.timeline_per_rank && name.ends_with(kPerfettoEnding)) {
     throw std::invalid_argument{fmt::format("--timeline {}: --timeline-per-rank writes .json.gz", name)};

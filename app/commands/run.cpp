@@ -267,6 +267,10 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
       ->allow_extra_args(false);
   command->add_option("--json", options->json, "metrics as JSON; - for stdout instead of the answer");
   command->add_flag("--no-timeline", options->no_timeline, "write no timeline");
+  command->add_option(
+      "--timeline", options->timeline,
+      "name of the timeline's file: timeline.json.gz, or timeline.perfetto-trace for Perfetto's "
+      "own format (default: the first up to a million events)");
   command->add_option("--timeline-ranks", options->timeline_ranks,
                       "ranks in the timeline, e.g. 0,8-15 or all (default: all of up to 64; of more, one "
                       "for each class of alike ranks)");
