@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "sim/link_loads.hpp"
 #include "sim/network/link_weight.hpp"
 #include "sim/network/network.hpp"
 #include "topology/fabric.hpp"
@@ -38,8 +38,6 @@ class SharedNetwork final : public Network {
   [[nodiscard]] bool completes_by(double date) override;
   TransferId complete_next() override;
 
-  /// Who hears how many bytes a second more (or less) a link carries from a date on.
-  using LoadObserver = std::function<void(LinkId link, double more, double date)>;
   void observe_loads(LoadObserver observer) { observer_ = std::move(observer); }
 
  private:
