@@ -11,6 +11,10 @@ namespace {
 // Rates closer than this are equal: far below what a link can be told apart by, far above rounding.
 constexpr double kTolerance = 1e-12;
 
+// A link counts as one that may be full from here on, in units of SharedNetwork::kFull: far more below it
+// than the rounding of many rates.
+constexpr std::uint64_t kNearlyFull = 1U << 12U;
+
 }  // namespace
 
 SharedNetwork::SharedNetwork(const Fabric& fabric) {
@@ -39,6 +43,7 @@ const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) 
       shape.all.push_back({load.link, weight});
     }
   }
+  shape.bound = bound_of(shape);
   auto& alike = distinct_[shape.all];
   const auto same = std::find_if(alike.begin(), alike.end(), [&](const Shape* other) {
     return other->unit == shape.unit && other->bound == shape.bound;
@@ -49,6 +54,26 @@ const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) 
   merged_ = false;
   alike.push_back(owned_.emplace_back(std::make_unique<Shape>(std::move(shape))).get());
   return *(shapes_[&plan] = alike.back());
+}
+
+/// The plan's cap, or the rate at which its own weights fill a link.
+double SharedNetwork::bound_of(const Shape& shape) const {
+  double bound = shape.bound;
+  for (const Use& use : shape.all) {
+    if (const double weight = use.weight.value(); weight > kTolerance) {
+      bound = std::min(bound, links_[use.link].capacity / weight);
+    }
+  }
+  return bound;
+}
+
+std::uint64_t SharedNetwork::fill_of(const Shape& shape, const Use& use) const {
+  const double part = use.weight.value() * shape.bound / links_[use.link].capacity;
+  return static_cast<std::uint64_t>(std::ceil(std::min(part, 1.0) * static_cast<double>(kFull)));
+}
+
+bool SharedNetwork::may_be_full(const LinkState& link) {
+  return link.users.size() > 1 && link.fill > kFull - kNearlyFull;
 }
 
 /// Links crossed by exactly the same shapes with the same weights bind together: the narrowest stands for
@@ -103,6 +128,7 @@ void SharedNetwork::occupy(Index index) {
     auto& users = links_[use.link].users;
     flight.places.push_back(static_cast<Index>(users.size()));
     users.push_back(index);
+    links_[use.link].fill += fill_of(*flight.shape, use);
   }
 }
 
@@ -114,6 +140,7 @@ void SharedNetwork::release(Index index) {
     const Index moved = users.back();
     users[flight.places[i]] = moved;
     users.pop_back();
+    links_[uses[i].link].fill -= fill_of(*flight.shape, uses[i]);
     if (moved != index) {
       const auto& theirs = flights_[moved].shape->uses;
       const auto at = std::lower_bound(theirs.begin(), theirs.end(), uses[i].link,
@@ -126,6 +153,15 @@ void SharedNetwork::release(Index index) {
 void SharedNetwork::touch(Index flight, double date) {
   dirty_.push_back(flight);
   dirty_date_ = date;
+}
+
+/// A flight has left a link that may have been full. One neighbour reaches all others over a link that still
+/// may be.
+void SharedNetwork::touch_users(const LinkState& link, double date) {
+  const std::size_t reach_others = may_be_full(link) ? 1 : link.users.size();
+  for (std::size_t user = 0; user < reach_others; ++user) {
+    touch(link.users[user], date);
+  }
 }
 
 void SharedNetwork::start(TransferId transfer, const CollectivePlan& plan,
@@ -177,15 +213,16 @@ TransferId SharedNetwork::complete_next() {
   if (!dirty_.empty() && done.date > dirty_date_) {
     settle();
   }
-  for (const Use& use : flight.shape->uses) {  // one neighbour per link reaches the whole component
-    for (const Index neighbour : links_[use.link].users) {
-      if (neighbour != done.flight) {
-        touch(neighbour, done.date);
-        break;
-      }
+  left_links_.clear();
+  for (const Use& use : flight.shape->uses) {
+    if (may_be_full(links_[use.link])) {
+      left_links_.push_back(use.link);
     }
   }
   release(done.flight);
+  for (const Index link : left_links_) {
+    touch_users(links_[link], done.date);
+  }
   if (observer_) {
     tell_loads(*flight.shape, -flight.rate, done.date);
   }
@@ -250,7 +287,7 @@ void SharedNetwork::collect_component(Index first) {
   for (std::size_t i = 0; i < component_.size(); ++i) {
     for (const Use& use : flights_[component_[i]].shape->uses) {
       LinkState& link = links_[use.link];
-      if (link.mark == mark_) {
+      if (link.mark == mark_ || !may_be_full(link)) {
         continue;
       }
       link.mark = mark_;
@@ -276,7 +313,7 @@ void SharedNetwork::solve(double date) {
   for (const Index index : component_) {
     flights_[index].fixed = false;
     for (const Use& use : flights_[index].shape->uses) {
-      links_[use.link].weight += use.weight;
+      links_[use.link].weight += use.weight;  // never read of a link that is not the component's
     }
   }
   double level = 0;

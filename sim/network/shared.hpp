@@ -24,9 +24,11 @@ namespace lockstep {
 ///              edges carry unequal shares (tests/model/sim/networks_test.cpp)
 ///   Source     max-min fairness: Bertsekas and Gallager, Data Networks, sec. 6.5.2
 /// Only the connected component of a change is solved again, once per date, when everything known to happen
-/// at that date has happened. Links that the same transfers cross with the same weights are merged into the
-/// narrowest of them, which is exact. Sums of weights do not depend on an order, so that transfers that look
-/// the same get the same rate, to the last bit.
+/// at that date has happened. Transfers are connected by links that they could fill together: a link that is
+/// not full even when each of its users reaches what it would reach alone limits none. Links that the same
+/// transfers cross with the same weights are merged into the narrowest of them, which is exact. Sums of
+/// weights do not depend on an order, so that transfers that look the same get the same rate, to the last
+/// bit.
 class SharedNetwork final : public Network {
  public:
   explicit SharedNetwork(const Fabric& fabric);
@@ -54,11 +56,12 @@ class SharedNetwork final : public Network {
     std::vector<Use> all;   // every link crossed
     std::vector<Use> uses;  // after merging
     double unit;            // bytes of the largest edge per byte of the plan's size
-    double bound;           // most bytes per second of the largest edge: private links and the plan's cap
+    double bound;           // most bytes per second of the largest edge, when it flies alone
   };
   struct LinkState {
     double capacity = 0;
     std::vector<Index> users;  // flights
+    std::uint64_t fill = 0;    // what its users load it with at their bounds, in kFull-ths of the capacity
     double room = 0;
     LinkWeight weight;  // of the users without a rate
     LinkWeight taken;   // of those that got theirs in the latest round
@@ -86,8 +89,16 @@ class SharedNetwork final : public Network {
     }
   };
 
+  /// What `LinkState::fill` of a full link is.
+  static constexpr std::uint64_t kFull = std::uint64_t{1} << 40U;
+
   const Shape& shape_of(const CollectivePlan& plan);
   void merge_links();
+  [[nodiscard]] double bound_of(const Shape& shape) const;
+  [[nodiscard]] std::uint64_t fill_of(const Shape& shape, const Use& use) const;
+  /// Whether some rates of its users, each up to its bound, fill it: else it joins no component.
+  [[nodiscard]] static bool may_be_full(const LinkState& link);
+  void touch_users(const LinkState& link, double date);
   void occupy(Index flight);
   void release(Index flight);
   void set_rate(Index flight, double rate, double date);
@@ -108,7 +119,7 @@ class SharedNetwork final : public Network {
   std::vector<Flight> flights_;
   std::vector<Index> free_;
   std::vector<Completion> heap_;
-  std::vector<Index> dirty_, component_, component_links_, to_fix_;
+  std::vector<Index> dirty_, component_, component_links_, to_fix_, left_links_;
   double dirty_date_ = 0;
   std::uint32_t mark_ = 0;
   bool merged_ = true;
