@@ -31,15 +31,15 @@ struct Arrivals {
   std::vector<ComingTransfer> transfers;  // in the order of their starts
 };
 
-/// Crosses two links of five, so that components join and part.
+/// Crosses few links, so that components join and part.
 rc::Gen<ComingTransfer> coming_transfer(std::size_t links) {
-  const auto weight = rc::gen::weightedElement<int>({{6, 0}, {3, 1}, {1, 3}});
+  const auto weight = rc::gen::weightedElement<int>({{10, 0}, {2, 1}, {1, 3}});
   return rc::gen::map(
       rc::gen::tuple(rc::gen::container<std::vector<int>>(links, weight), rc::gen::inRange(1, 400),
                      rc::gen::inRange(0, 30), rc::gen::inRange(0, 40)),
       [](const std::tuple<std::vector<int>, int, int, int>& drawn) {
         const auto& [weights, size, cap, start] = drawn;
-        return ComingTransfer{weights, 1e6 * size, cap < 10 ? 1e11 : 1e9 * cap, 1e-3 * start};
+        return ComingTransfer{weights, 1e6 * size, cap < 3 ? 1e11 : 1e9 * cap, 1e-3 * start};
       });
 }
 
