@@ -14,9 +14,9 @@ constexpr double kSlower = 1.73;   // of measured steps over predicted ones
 
 }  // namespace
 
-Band calibrated(double relative, double predicted) {
+Band calibrated(double relative, double predicted, double omitted) {
   const double spread = std::hypot(relative, kOmitted * predicted);
-  return {1 - 1 / (1 + kFaster * spread), kSlower * spread};
+  return {1 - 1 / (1 + kFaster * spread), kSlower * std::hypot(spread, omitted)};
 }
 
 Band around(const StepBand& band) {
@@ -24,7 +24,7 @@ Band around(const StepBand& band) {
   for (const FamilyBand& family : band.families) {
     predicted += family.half_width > 0 ? family.seconds : 0;
   }
-  return calibrated(band.relative, band.seconds > 0 ? predicted / band.seconds : 0);
+  return calibrated(band.relative, band.seconds > 0 ? predicted / band.seconds : 0, band.omitted);
 }
 
 std::string in_words(const Band& band) {

@@ -155,7 +155,7 @@ PredictedTimes one_after_the_other(const std::vector<KernelCall>& kernels, const
     off += prediction.duration * prediction.band;
     in_range = in_range && prediction.in_range;
   }
-  return {.step = time, .gpu_busy = Seconds{0}, .band = even_band(off / time), .in_range = in_range};
+  return {.step = time, .gpu_busy = Seconds{0}, .band = band_alone(off / time), .in_range = in_range};
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ std::vector<PredictedTimes> predict_collectives(std::span<const ScenarioSettings
     const CollectiveMeasurement row = collective_in(settings);
     const RowGroup group{row.nodes, row.gpus_per_node};
     const MeasuredMachine::Planned planned = machines.of(cluster, settings, group).planned(row);
-    return PredictedTimes{planned.time, Seconds{0}, even_band(planned.band)};
+    return PredictedTimes{planned.time, Seconds{0}, band_alone(planned.band)};
   });
 }
 

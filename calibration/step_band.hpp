@@ -28,6 +28,7 @@ struct StepBand {
   double seconds = 0;                ///< the sum of all
   std::vector<FamilyBand> families;  ///< largest half-width first
   SecondsByProvenance by_provenance{};
+  double omitted = 0;  ///< what is known to be left out, of the sum of all: it makes steps longer alone
 };
 
 /// The half-width of a sum of predictions, as that of a step is of those on its critical path: a step gets

@@ -21,6 +21,13 @@ namespace lockstep {
 /// The band of the step time from those of predictions_of().
 [[nodiscard]] StepBand step_band(const ResolvedScenario& resolved, const SimulationResult& result);
 
+/// What a framework's loop is known to do beside what is predicted: its name and its size.
+struct OmittedWork {
+  std::string what;  ///< `TorchRec's Python and the loader in its process`; empty: nothing
+  double share = 0;  ///< of the predicted step (StepBand::omitted)
+};
+[[nodiscard]] OmittedWork omitted_work(const ScenarioSpec& scenario);
+
 /// Kernels of rank 0 outside the ranges that their models were checked in.
 struct OutOfRange {
   double share = 0;  ///< of the kernel time

@@ -66,6 +66,10 @@ void warn_of_guesses(const ResolvedScenario& resolved) {
             "answered, with a wider band: {}",
             100 * out_of_range.fell_back, fmt::join(out_of_range.fell_back_kernels, ", "));
   }
+  if (const std::string what = omitted_work(resolved.scenario).what; !what.empty()) {
+    log_of(LogComponent::App)
+        .warn("{} are not predicted: the band's slower side allows for them alone (docs/trust.md)", what);
+  }
   log_of(LogComponent::App)
       .info("collectives as measured on '{}', host as '{}'", resolved.profile.name, resolved.host.name);
 }

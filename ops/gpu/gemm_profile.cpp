@@ -22,6 +22,9 @@ void GemmProfile::check() const {
   if (!(exposed >= 0 && exposed <= 1)) throw FieldError("exposed", "a fraction of 0 to 1");
   if (!(unaligned > 0 && unaligned <= 1)) throw FieldError("unaligned", "a fraction above 0, at most 1");
   if (odd && !(*odd > 0 && *odd <= 1)) throw FieldError("odd", "a fraction above 0, at most 1");
+  if (!(odd_along_k > 0 && odd_along_k <= 1))
+    throw FieldError("odd_along_k", "a fraction above 0, at most 1");
+  if (write_overlap && !(*write_overlap >= 1)) throw FieldError("write_overlap", "at least 1 (no overlap)");
   if (!(one_across_k > 0 && one_across_k <= 1))
     throw FieldError("one_across_k", "a fraction above 0, at most 1");
   if (!(both_across_k > 0 && both_across_k <= 1))

@@ -55,8 +55,13 @@ struct GemmProfile {
   double exposed = 0;         ///< part of the operands' reading, wave by wave, that arithmetic does not hide
   double unaligned = 1;       ///< of the rate when rows of a matrix are no multiple of 16 bytes
   std::optional<double> odd;  ///< of the rate when they are no multiple of 4 either; none: as `unaligned`
-  double one_across_k = 1;    ///< of the rate when rows of one operand do not run along k
-  double both_across_k = 1;   ///< of the rate when neither's do, as in gradients of weights
+  double odd_along_k = 0.67;  ///< of `odd` when rows of both operands run along k
+  std::vector<GemmTile> unaligned_tiles;  ///< of kernels for such rows; none: as `tiles`
+  /// p of (arithmetic^p + writing^p)^(1/p), the result's writing beside a product's arithmetic; none: the
+  /// longer hides the shorter.
+  std::optional<double> write_overlap;
+  double one_across_k = 1;   ///< of the rate when rows of one operand do not run along k
+  double both_across_k = 1;  ///< of the rate when neither's do, as in gradients of weights
   LongRows long_rows;
   Seconds fixed{3e-6};                        ///< launch to first tile and last tile to end
   int largest_split = 1;                      ///< parts into which k may be split
@@ -74,6 +79,15 @@ struct GemmProfile {
     key.optional(
         "odd", gemm.odd, std::nullopt,
         "of the rate when rows are no multiple of 4 bytes: an odd number of 16 bits; ~: as 'unaligned'");
+    key.optional("odd_along_k", gemm.odd_along_k, 0.67,
+                 "of 'odd' when rows of both operands run along k, as in a linear layer's forward pass");
+    key.optional(
+        "unaligned_tiles", gemm.unaligned_tiles, std::vector<GemmTile>{},
+        "tile shapes of the kernels for rows that are no multiple of 16 bytes, which write the result "
+        "behind their arithmetic; none: as 'tiles'");
+    key.optional("write_overlap", gemm.write_overlap, std::nullopt,
+                 "how arithmetic and the result's writing hide each other: p of (arithmetic^p + "
+                 "writing^p)^(1/p), 1: not at all; ~: the longer hides the shorter");
     key.optional("one_across_k", gemm.one_across_k, 1,
                  "of the rate when rows of one operand do not run along k, where instructions read both so");
     key.optional("both_across_k", gemm.both_across_k, 1,

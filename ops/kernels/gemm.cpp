@@ -18,11 +18,11 @@ constexpr std::array kSplits{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128};
 constexpr double kShortestDepth = 32;  // a split leaves each part at least one 32-deep step of the inner loop
 constexpr double kFullWarps = 16;      // four per scheduler hide the latency of the inner loop
 constexpr double kLargestChecked = 40000;
-constexpr Bytes kAlignment{16};      // of a row, for loads of four floats
-constexpr Bytes kLeastCopy{4};       // of cp.async: the least that goes to shared memory past the registers
-constexpr double kOddAlongK = 0.67;  // of `odd`: both operands' rows run along k (smaller tiles)
-constexpr double kManyRows = 8192;   // rows of A from which long rows cost all that they can
+constexpr Bytes kAlignment{16};     // of a row, for loads of four floats
+constexpr Bytes kLeastCopy{4};      // of cp.async: the least that goes to shared memory past the registers
+constexpr double kManyRows = 8192;  // rows of A from which long rows cost all that they can
 constexpr std::int64_t kSmallGroup = 128;  // rows or columns
+constexpr double kNoOverlap = 1;
 constexpr double kGroupedHides = 3;  // arithmetic and memory of a grouped product; 1: they follow each other
 
 /// Size of an element of the result in memory. Products of FP8 operands leave BF16 (Transformer Engine's
@@ -69,7 +69,7 @@ double rate_of_rows(const Gemm& gemm, DataType type, const GemmProfile& profile,
     const bool along_both = !gemm.transpose_a && gemm.transpose_b;
     rate = rows_are_multiples(kLeastCopy, gemm, type, on_tensor_cores)
                ? profile.unaligned
-               : profile.odd.value_or(profile.unaligned) * (along_both ? kOddAlongK : 1);
+               : profile.odd.value_or(profile.unaligned) * (along_both ? profile.odd_along_k : 1);
   }
   const LongRows& rows = profile.long_rows;
   if (rows.slowdown == 0 || gemm.transpose_a || !gemm.transpose_b) return rate;
@@ -115,6 +115,25 @@ Seconds compute_time(const Shape& of, const Tiling& by, const GemmProfile& profi
   return Flops{2 * blocks * by.tile.rows * by.tile.columns * depth} / (rate * (by.tile.efficiency * full));
 }
 
+/// Time of arithmetic and of writing the result, which hide each other in part (GemmProfile::write_overlap).
+Seconds joined(Seconds compute, Seconds writing, double overlap) {
+  const double longer = std::max(compute, writing) / Seconds{1},
+               shorter = std::min(compute, writing) / Seconds{1};
+  return Seconds{longer * std::pow(1 + std::pow(shorter / longer, overlap), 1 / overlap)};
+}
+
+/// The library's kernels for a product: their tiles, and how these write the result.
+struct Kernels {
+  const std::vector<GemmTile>& tiles;
+  std::optional<double> overlap;
+};
+
+Kernels kernels_for(const Gemm& gemm, const GemmProfile& profile, DataType type, bool on_tensor_cores) {
+  const bool aligned = rows_are_multiples(kAlignment, gemm, type, on_tensor_cores);
+  if (aligned || profile.unaligned_tiles.empty()) return {profile.tiles, profile.write_overlap};
+  return {profile.unaligned_tiles, profile.write_overlap ? std::optional{kNoOverlap} : std::nullopt};
+}
+
 /// Elements of A and B that waves of tiles read, each wave what its tiles have in common once.
 double reread(const Shape& of, const Tiling& by, double sms) {
   const double resident = sms * std::max(1.0, std::floor(kFullWarps / by.tile.warps));
@@ -147,10 +166,7 @@ Seconds time_of_grouped(const Gemm& gemm, const GemmProfile& profile, const GpuS
   const Seconds compute =
       compute_time(of, {of, tile_of_groups(gemm, profile), 1}, profile, gpu.sm_count, rate, of_rate);
   const Seconds memory = moved_once(gemm, of, type) / (gpu.memory_bandwidth * profile.memory);
-  const double longer = std::max(compute, memory) / Seconds{1},
-               shorter = std::min(compute, memory) / Seconds{1};
-  return profile.fixed +
-         Seconds{longer * std::pow(1 + std::pow(shorter / longer, kGroupedHides), 1 / kGroupedHides)};
+  return profile.fixed + joined(compute, memory, kGroupedHides);
 }
 
 }  // namespace
@@ -159,7 +175,9 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
                         std::optional<Bytes> moved) {
   const Shape of = shape_of(gemm);
   const FlopsPerSecond rate = peak_of(gpu, type) / gpu.sm_count;
-  const double of_rate = rate_of_rows(gemm, type, profile, uses_tensor_cores(gpu, type));
+  const bool on_tensor_cores = uses_tensor_cores(gpu, type);
+  const double of_rate = rate_of_rows(gemm, type, profile, on_tensor_cores);
+  const Kernels kernels = kernels_for(gemm, profile, type, on_tensor_cores);
   const BytesPerSecond dram = gpu.memory_bandwidth * profile.memory;
   const Bytes result = size_of_result(gemm, type) * (of.batch * of.m * of.n);
   const Bytes once = moved.value_or(moved_once(gemm, of, type));
@@ -168,13 +186,14 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
     if (split > profile.largest_split || (split > 1 && of.k < split * kShortestDepth)) break;
     const Bytes parts = result * (split == 1 ? 0.0 : split + 1.0);
     const Seconds memory = (once + parts) / dram;
-    for (const GemmTile& tile : profile.tiles) {
+    for (const GemmTile& tile : kernels.tiles) {
       const Tiling by{of, tile, split};
       if (split > 1 && !may_split(of, by, profile, gpu)) continue;
       Seconds compute = compute_time(of, by, profile, gpu.sm_count, rate, of_rate);
       if (profile.exposed > 0) {
         compute += size_of(type) * reread(of, by, gpu.sm_count) / dram * profile.exposed;
       }
+      if (kernels.overlap) compute = joined(compute, (result + parts) / dram, *kernels.overlap);
       best = std::min(best, std::max(compute, memory) + profile.fixed * (split == 1 ? 1 : kSplitLaunch));
     }
   }

@@ -23,7 +23,8 @@ inline constexpr double kSplitLaunch = 1.5;
 ///   long    = 1 + slowdown * clamp((row - from) / (to - from), 0, 1) * min(1, m / 8192)^(1/3) (long_rows)
 ///   rate    = peak / SMs * efficiency * full
 ///   of rate = 1 / long [* unaligned: rows of A, B or, on tensor cores, C are no multiple of 16 bytes]
-///                      [* odd instead: of 4 bytes neither; where both operands' rows run along k times 0.67]
+///                      [* odd instead: of 4 bytes neither; where both operands' rows run along k times
+///                      odd_along_k]
 ///                      [* one_across_k, both_across_k: aligned, and so many operands' rows do not run along
 ///                      k]
 ///   compute = blocks * 2 rows columns (ceil(k / split) / of rate + fixed_depth) / rate
@@ -31,6 +32,11 @@ inline constexpr double kSplitLaunch = 1.5;
 ///   memory  = (A + B + C [+ C when it is added to, + (split + 1) C when k is split]) / (DRAM bandwidth *
 ///   memory) t       = fixed [* 1.5 when k is split]
 ///             + min over tile shapes and splits of max(compute + exposed * reread, memory)
+///   with write_overlap p: (compute^p + (C [+ (split + 1) C]) / (DRAM bandwidth * memory))^p)^(1/p) in place
+///   of compute, p = 1 in kernels of unaligned_tiles
+///
+/// A tile writes its part of C when its arithmetic has ended, so that sums of a few hundred columns leave
+/// much of the writing beside no arithmetic: a query's and a key's product, 2,048 x 2,048 x 128.
 ///
 /// TF32's instructions of Hopper read both operands along k (PTX ISA, wgmma: other types can do without), so
 /// that kernels transpose one that does not lie so on its way; kernels of generations before, which take rows

@@ -26,7 +26,7 @@ std::size_t first_table_rank(const DlrmSpec& spec, std::size_t ranks) {
 
 bool takes_cut_tables(const DlrmSpec& spec) {
   return spec.bottom_mlp_placement == BottomMlpPlacement::EveryRank &&
-         spec.implementation == DlrmImplementation::Pytorch;
+         spec.implementation != DlrmImplementation::HugeCtr;
 }
 
 DataType feature_type(const DlrmSpec& spec, Precision precision) {

@@ -13,12 +13,16 @@ namespace lockstep {
 
 /// The implementation that runs the training step.
 enum class DlrmImplementation : std::uint8_t {
-  Pytorch,  ///< facebookresearch/dlrm, TorchRec, NVIDIA's DLRM example
-  HugeCtr,  ///< NVIDIA-Merlin/HugeCTR with an embedding collection
+  Pytorch,     ///< facebookresearch/dlrm, NVIDIA's DLRM example
+  TorchRec,    ///< TorchRec's pipeline; its Python and the loader in it are not modelled
+  TensorFlow,  ///< PyTorch's kernels stand for TensorFlow's; its executor is not modelled
+  HugeCtr,     ///< NVIDIA-Merlin/HugeCTR with an embedding collection
 };
 constexpr auto names_of(DlrmImplementation) {
-  return std::to_array<EnumName<DlrmImplementation>>(
-      {{DlrmImplementation::Pytorch, "pytorch"}, {DlrmImplementation::HugeCtr, "hugectr"}});
+  return std::to_array<EnumName<DlrmImplementation>>({{DlrmImplementation::Pytorch, "pytorch"},
+                                                      {DlrmImplementation::TorchRec, "torchrec"},
+                                                      {DlrmImplementation::TensorFlow, "tensorflow"},
+                                                      {DlrmImplementation::HugeCtr, "hugectr"}});
 }
 
 enum class Interaction : std::uint8_t {
@@ -150,8 +154,10 @@ struct DlrmSpec {
 
   template <class Visitor>
   static void describe(Visitor& key, DlrmSpec& dlrm) {
-    key.optional("implementation", dlrm.implementation, DlrmImplementation::Pytorch,
-                 "what runs the step; hugectr: one CUDA graph, for 'interaction: cross'");
+    key.optional(
+        "implementation", dlrm.implementation, DlrmImplementation::Pytorch,
+        "what runs the step; torchrec, tensorflow: kernels as PyTorch's, host work of the loop in the band "
+        "alone; hugectr: one CUDA graph, for 'interaction: cross'");
     key.required("bottom_mlp", dlrm.bottom_mlp,
                  "widths from the dense features on, e.g. [13, 512, 256, 128]");
     key.required("top_mlp", dlrm.top_mlp, "widths after the interaction, e.g. [1024, 512, 1]");

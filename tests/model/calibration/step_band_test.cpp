@@ -89,10 +89,23 @@ TEST(StepBand, IsInProportionWherePiecesDecide) {
   EXPECT_NEAR(calibrated(20).slower / calibrated(10).slower, 2, 1e-3);
 }
 
+/// Work that is known to be left out moves the slower side alone: 1.73 times it, where nothing else is
+/// uncertain.
+TEST(StepBand, KnownOmissionsMakeItSlowerAlone) {
+  EXPECT_EQ(calibrated(0.2, 1, 0.85).faster, calibrated(0.2).faster);
+  EXPECT_GT(calibrated(0.2, 1, 0.85).slower, calibrated(0.2).slower);
+  EXPECT_NEAR(calibrated(0, 0, 0.85).slower, 1.4705, 1e-9);
+  EXPECT_EQ(calibrated(0, 0, 0.85).faster, 0);
+}
+
 TEST(StepBand, WhatWasRecordedLeavesNothingOut) {
   EXPECT_EQ(calibrated(0, 0), (Band{0, 0}));
   const std::vector recorded{prediction("host as recorded", 1, 0, Provenance::Measured)};
   EXPECT_EQ(around(step_band(recorded)), (Band{0, 0}));
+}
+
+TEST(Band, OfAKernelAloneIsHalfAsWideAgainOnTheSlowerSide) {
+  EXPECT_EQ(band_alone(0.2), (Band{0.2, 0.3}));
 }
 
 TEST(Band, HoldsWhatLiesInside) {

@@ -6,6 +6,7 @@
 
 #include "app/report.hpp"
 #include "app/trace_conversion.hpp"
+#include "calibration/band.hpp"
 #include "scenario/replay_run.hpp"
 #include "tests/support/kineto_text.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -55,6 +56,31 @@ TEST(Trust, AGpuWithOtherNumbersIsNoLongerTheMeasuredOne) {
       "{ from: h100_80gb, memory_bandwidth: 2 TB/s, provenance: { memory_bandwidth: \"measured, a sheet\" } "
       "}");
   EXPECT_THAT(report(cited.resolved, cited.result), HasSubstr("1 rank on h100_80gb, "));
+}
+
+Simulated dlrm_by(const std::string& implementation) {
+  ResolvedScenario resolved =
+      build(YamlDocument::from_text("name: x\ncluster: dgx_a100 x 1\n"
+                                    "workload:\n  model: { from: dlrm_default, dlrm: { implementation: " +
+                                        implementation + " } }\n  global_batch: 2048\nsteps: 1\n",
+                                    "scenario.yaml"),
+            ConfigPath::standard());
+  SimulationResult result = predict(resolved, nullptr, EngineMode::Bare);
+  return {std::move(resolved), std::move(result)};
+}
+
+TEST(Trust, LoopsThatAreNotWrittenHaveAWiderSlowerSide) {
+  const Simulated pytorch = dlrm_by("pytorch");
+  const Band usual = around(step_band(pytorch.resolved, pytorch.result));
+  EXPECT_EQ(omitted_work(pytorch.resolved.scenario).what, "");
+  for (const char* const implementation : {"torchrec", "tensorflow"}) {
+    const Simulated other = dlrm_by(implementation);
+    const Band band = around(step_band(other.resolved, other.result));
+    EXPECT_EQ(other.result.mean_step(), pytorch.result.mean_step()) << implementation;
+    EXPECT_EQ(band.faster, usual.faster) << implementation;
+    EXPECT_GT(band.slower, 1.45) << implementation;
+    EXPECT_NE(omitted_work(other.resolved.scenario).what, "") << implementation;
+  }
 }
 
 TEST(Trust, NetworksThatDoNotAnswerAreTold) {

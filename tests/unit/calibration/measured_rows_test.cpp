@@ -53,7 +53,7 @@ TEST(MeasuredRows, AKernelTakesWhatItsModelSays) {
   const Prediction expected = model_for(call).predict(call, gpu);
   const PredictedTimes times = kernels(kProduct).at(0);
   EXPECT_EQ(times.step, expected.duration);
-  EXPECT_EQ(times.band, even_band(expected.band));
+  EXPECT_EQ(times.band, band_alone(expected.band));
 }
 
 // Products were checked up to a size (ops/kernels/gemm.cpp), as `lockstep run` warns.

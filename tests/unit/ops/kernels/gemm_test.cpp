@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
 
 #include "base/yaml_reader.hpp"
@@ -89,6 +91,47 @@ TEST_F(Product, into_unaligned_rows_is_slower_on_tensor_cores) {
   EXPECT_NEAR(time(1278, DataType::FP32) / time(1280, DataType::FP32), 1, 1e-9);
 }
 
+// One tile of 128 x 128 lasts 256 times k over the rate; its result of 64 KiB streams at the whole bandwidth.
+TEST_F(Product, writes_its_result_in_part_behind_its_arithmetic) {
+  const double arithmetic = 256 * 2.0 * 128 * 128 * 64 / flops_per_us;
+  const double writing = 256 * 80 * 128 * 128 * 4.0 / (gpu.memory_bandwidth.in_base_units() / 1e6);
+  const Gemm short_sums{.batch = 256 * 80, .m = 128, .n = 128, .k = 64};
+  profile.write_overlap = 1;
+  EXPECT_NEAR(us(short_sums) / (arithmetic + writing), 1, 1e-9);
+  profile.write_overlap = 2;
+  EXPECT_NEAR(us(short_sums) / std::hypot(arithmetic, writing), 1, 1e-9);
+}
+
+// Rows of 62 floats: kernels of 64 columns take them, in half of the waves' columns and at half the rate, and
+// write behind their arithmetic. Of 64 it is the others that do.
+TEST_F(Product, of_unaligned_rows_has_kernels_of_its_own) {
+  profile.unaligned = 0.5;
+  profile.unaligned_tiles = {{.rows = 128, .columns = 64, .warps = 8, .efficiency = 1}};
+  profile.write_overlap = 2;
+  const double columns = 256 * 2.0 * 128 * 64 * 4096 / flops_per_us;  // a wave of half a tile, 256 times
+  const double writing = 256 * 80 * 128 * 62 * 4.0 / (gpu.memory_bandwidth.in_base_units() / 1e6);
+  EXPECT_NEAR(us({.batch = 256 * 80, .m = 128, .n = 62, .k = 4096}) / (2 * columns + writing), 1, 1e-9);
+  EXPECT_NEAR(
+      us({.batch = 256 * 80, .m = 128, .n = 64, .k = 4096}) / std::hypot(2 * columns, writing * 64 / 62), 1,
+      1e-9);
+}
+
+// Odd rows of 16 bits cost what the set says where both operands' run along k, else what `odd` says alone.
+TEST_F(Product, of_odd_rows_along_k_costs_what_the_set_says) {
+  profile.unaligned = 0.5;
+  profile.odd = 0.25;
+  profile.odd_along_k = 0.8;
+  const auto rate = [&](bool along_k) {
+    const auto time = [&](std::int64_t depth) {
+      return time_of_product({.m = 2048, .n = 1280, .k = depth, .transpose_b = along_k}, profile, gpu,
+                             DataType::FP16);
+    };
+    return time(4096) / time(4095) * 4095 / 4096;
+  };
+  EXPECT_NEAR(rate(false), 0.25, 1e-3);
+  EXPECT_NEAR(rate(true), 0.2, 1e-3);
+}
+
 // One tile and k of 4096: two parts on two SMs take half the time, and are not taken where a tile is too
 // many.
 TEST_F(Product, is_split_where_tiles_leave_sms_idle) {
@@ -165,6 +208,8 @@ TEST(GemmProfile, fractions_and_ranges_are_checked) {
   };
   refused([](GemmProfile& of) { of.exposed = 1.5; });
   refused([](GemmProfile& of) { of.unaligned = 0; });
+  refused([](GemmProfile& of) { of.odd_along_k = 0; });
+  refused([](GemmProfile& of) { of.write_overlap = 0.9; });
   refused([](GemmProfile& of) { of.most_tiles_to_split = 0; });
   EXPECT_THROW((LongRows{.slowdown = 1, .from = 2_KiB, .to = 1_KiB}).check(), FieldError);
   EXPECT_THROW((LongRows{.slowdown = -1, .from = 1_KiB, .to = 2_KiB}).check(), FieldError);
