@@ -5,12 +5,15 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "app/missing_options.hpp"
+#include "app/notes.hpp"
 #include "app/version.hpp"
 #include "base/config_path.hpp"
 #include "base/suggest.hpp"
@@ -57,6 +60,16 @@ std::string full_name_of(const CLI::App& app, const CLI::App& command) {
   return (is_within ? full_name_of(app, *parent) + " " : "") + command.get_name();
 }
 
+/// Why the command lacks a word that other commands have as an option; "" where it is none of these.
+std::string option_missing(const CLI::App& app, const CLI::App& command) {
+  for (const std::string& word : command.remaining()) {
+    if (std::string why = why_without(full_name_of(app, command), word); !why.empty()) {
+      return why;
+    }
+  }
+  return {};
+}
+
 /// ` - did you mean '--x'?` for the first word that the command does not know, or what --set wants.
 std::string option_meant(const CLI::App& command) {
   std::vector<std::string> known;
@@ -81,6 +94,9 @@ std::string option_meant(const CLI::App& command) {
 std::string explained(const CLI::App& app, const CLI::ParseError& problem) {
   const CLI::App* command = command_given(app);
   if (command != nullptr) {
+    if (std::string missing = option_missing(app, *command); !missing.empty()) {
+      return missing;
+    }
     return fmt::format("{}{}\n'lockstep {} --help' tells what it takes", problem.what(),
                        option_meant(*command), full_name_of(app, *command));
   }
@@ -136,6 +152,27 @@ void add_log_option(CLI::App& command) {
   }
 }
 
+/// `-q` of a command that does not declare it, and of those within it.
+void add_quiet_option(CLI::App& command) {
+  const std::vector<CLI::App*> within = command.get_subcommands({});
+  for (CLI::App* one : within) {
+    add_quiet_option(*one);
+  }
+  if (within.empty() && command.get_option_no_throw("--quiet") == nullptr) {
+    command.add_flag_function(
+        "-q,--quiet", [](std::int64_t /*count*/) {}, "nothing on stderr but errors");
+  }
+}
+
+/// Obeys `--quiet` of the command that was given.
+void obey_quiet(const CLI::App& app) {
+  const CLI::App* const command = command_given(app);
+  const CLI::Option* const quiet = command == nullptr ? nullptr : command->get_option_no_throw("--quiet");
+  if (quiet != nullptr && quiet->count() > 0) {
+    be_quiet();
+  }
+}
+
 }  // namespace
 
 void show_examples_first(CLI::App& app) {
@@ -150,10 +187,12 @@ void add_version(CLI::App& app) {
 
 int parse_command_line(CLI::App& app, int count, const char* const* arguments) {
   for (CLI::App* command : app.get_subcommands({})) {
+    add_quiet_option(*command);
     add_log_option(*command);
   }
   try {
     app.parse(words_of(count, arguments));
+    obey_quiet(app);
     return kOk;
   } catch (const CLI::Success& asked) {  // help, version
     return app.exit(asked);

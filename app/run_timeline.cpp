@@ -8,6 +8,7 @@
 
 #include "scenario/rank_list.hpp"
 #include "traces/timeline_budget.hpp"
+#include "traces/timeline_tracks.hpp"
 
 namespace lockstep {
 namespace {
@@ -57,11 +58,10 @@ void check_name(const RunOptions& options) {
   if (name.empty()) {
     return;
   }
-  if (name != std::filesystem::path{name}.filename() ||
+  if (name != std::filesystem::path{name}.filename() || !name.starts_with("timeline.") ||
       !(name.ends_with(".json.gz") || name.ends_with(kPerfettoEnding))) {
-    throw std::invalid_argument{
-        fmt::format("--timeline {}: expected a file's name that ends in .json.gz or {}; -o says the folder",
-                    name, kPerfettoEnding)};
+    throw std::invalid_argument{fmt::format(
+        "--timeline {}: expected timeline.json.gz or timeline{}; -o says the folder", name, kPerfettoEnding)};
   }
   if (options.timeline_per_rank && name.ends_with(kPerfettoEnding)) {
     throw std::invalid_argument{fmt::format("--timeline {}: --timeline-per-rank writes .json.gz", name)};
@@ -90,15 +90,31 @@ TimelineRequest RunTimeline::open(const RunOptions& options, const ResolvedScena
     json_.emplace(resolved.job, resolved.fabric.vertices(), trace);
     both_.add(*json_);
   }
-  return {&both_, trace.ranks};
+  first_step_ = trace.first_step;
+  return {&both_, trace.ranks, observe_links(options, resolved.fabric)};
+}
+
+LoadObserver RunTimeline::observe_links(const RunOptions& options, const Fabric& fabric) {
+  constexpr std::size_t kMostLinks = 20'000;  // of a larger machine, listening would take longer than the run
+  if (options.timeline_links == 0 || options.timeline_per_rank || fabric.links().size() > kMostLinks) {
+    return {};
+  }
+  fabric_ = &fabric;
+  loads_.emplace(fabric, LinkLoadLimits{.links = options.timeline_links});
+  return [this](LinkId link, double more, double date) { loads_->add(link, more, date); };
 }
 
 void RunTimeline::finish(const SimulationResult& result) {
+  TimelineTracks tracks{.path = result.path_pieces};
+  if (loads_) {
+    const double from = first_step_ == 0 ? 0 : result.step_ends[first_step_ - 1];
+    tracks.links = link_tracks(*fabric_, loads_->busiest(from, result.step_ends.back()));
+  }
   if (json_) {
-    json_->finish();
+    json_->finish(tracks);
   }
   if (perfetto_) {
-    perfetto_->finish(result.path_pieces);
+    perfetto_->finish(tracks);
   }
 }
 

@@ -3,6 +3,7 @@
 /// @file
 /// The timeline of `lockstep run`: which ranks and steps, in which format, and who else listens.
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "app/commands/run.hpp"
 #include "app/report/page_timeline.hpp"
 #include "scenario/prediction.hpp"
+#include "sim/link_load_recorder.hpp"
 #include "traces/chrome_trace.hpp"
 #include "traces/perfetto_trace.hpp"
 
@@ -25,7 +27,7 @@ void check_timeline(const RunOptions& options, const ResolvedScenario& resolved)
 /// Writes the timeline's file, and keeps what report.html shows of it.
 class RunTimeline {
  public:
-  /// @param folder where the file is written
+  /// Must outlive the simulation, as must @p resolved. @param folder where the file is written
   /// @param simulated ranks that are shown where none are asked for
   TimelineRequest open(const RunOptions& options, const ResolvedScenario& resolved,
                        const std::filesystem::path& folder, const std::vector<std::uint32_t>& simulated);
@@ -40,9 +42,14 @@ class RunTimeline {
   [[nodiscard]] std::string remark(const std::filesystem::path& folder) const;
 
  private:
+  [[nodiscard]] LoadObserver observe_links(const RunOptions& options, const Fabric& fabric);
+
   std::optional<ChromeTraceWriter> json_;
   std::optional<PerfettoTraceWriter> perfetto_;  ///< in its place
   std::optional<PageTimeline> page_;
+  std::optional<LinkLoadRecorder> loads_;
+  const Fabric* fabric_ = nullptr;
+  std::uint32_t first_step_ = 0;
   TimelineTee both_;
   std::string left_out_;  ///< TimelinePart::left_out
 };

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
+#include "base/chart.hpp"
 #include "base/svg.hpp"
 #include "calibration/error_summary.hpp"
 #include "calibration/validation_figures.hpp"
@@ -26,9 +26,15 @@ constexpr std::size_t kEachPoint = 250;  ///< points of a set that are drawn one
 constexpr std::size_t kLongestTitle = 88;
 constexpr std::array kRatios{0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0};
 
+const ChartScale& ratio_scale() {
+  static const ChartScale scale =
+      ChartPanel{kLeft, kTop, kWidth, 0}.across({1 / kFarthest, kFarthest}, ChartScale::Spacing::Logarithmic);
+  return scale;
+}
+
+/// Ratios beyond the axis are drawn at its end.
 double x_of(double ratio) {
-  const double shown = std::clamp(ratio, 1 / kFarthest, kFarthest);
-  return kLeft + kWidth / 2 * (1 + std::log(shown) / std::log(kFarthest));
+  return ratio_scale().at(std::clamp(ratio, 1 / kFarthest, kFarthest));
 }
 
 /// The title without the source in brackets at its end, or cut at a word.
@@ -48,16 +54,16 @@ void check(std::span<const ErrorChartRow> rows) {
   }
 }
 
-void draw_axis(SvgDrawing& svg, double bottom) {
+void draw_ratio_axis(SvgDrawing& svg, double bottom) {
   svg.add(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{:.1f}" fill="#e8eef4"/>)", x_of(1 - kShaded),
           kTop, x_of(1 + kShaded) - x_of(1 - kShaded), bottom - kTop);
+  std::vector<ChartTick> ticks;
   for (const double ratio : kRatios) {
-    svg.add(R"(<path d="M{0:.1f} {1} V{2:.1f}" stroke="{3}"/>)", x_of(ratio), kTop, bottom,
-            ratio == 1 ? "#444444" : "#dddddd");
-    svg.add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x_of(ratio), kTop - 6, ratio);
+    ticks.push_back({ratio, fmt::format("{}", ratio), ratio == 1});
   }
-  svg.add(R"(<text x="{}" y="{}" text-anchor="end" fill="#444444">predicted / measured</text>)", kLeft - 24,
-          kTop - 6);
+  const ChartPanel panel{kLeft, kTop, kWidth, bottom - kTop};
+  draw_axis(svg, panel, ChartSide::Top, ratio_scale(), ticks);
+  draw_axis_name(svg, panel, ChartSide::Top, "predicted / measured");
   svg.add(R"(<text x="{}" y="{}" fill="#444444">points, mean error</text>)", kLeft + kWidth + 10, kTop - 6);
 }
 
@@ -115,7 +121,7 @@ std::string error_chart(const std::string& title, std::span<const ErrorChartRow>
   SvgDrawing svg;
   const double bottom = kTop + kRow * static_cast<double>(rows.size());
   svg.add(R"(<text x="{}" y="22" font-size="15">{}</text>)", kMargin, svg_escaped(title));
-  draw_axis(svg, bottom);
+  draw_ratio_axis(svg, bottom);
   double middle = kTop + kRow / 2 - 2;
   for (const ErrorChartRow& row : rows) {
     draw_row(svg, row, middle);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/chart.hpp"
 #include "base/svg.hpp"
 #include "base/units.hpp"
 #include "calibration/error_summary.hpp"
@@ -17,11 +18,8 @@ namespace lockstep {
 namespace {
 
 constexpr double kMargin = 8;
-constexpr double kLeft = 70;
+constexpr ChartPanel kPanel{70, 44, 640, 360};
 constexpr double kRight = 40;
-constexpr double kTop = 44;
-constexpr double kWidth = 640;
-constexpr double kHeight = 360;
 constexpr double kLegendLine = 18;
 
 /// Ratios that an axis may show, besides 1 and their inverses.
@@ -54,61 +52,62 @@ class Scatter {
     for (const PlottedResidual& residual : plot_.residuals) {
       draw(residual);
     }
-    const double end = draw_legend();
-    return svg_.document(kLeft + kWidth + kRight, end, 12);
+    const double end = draw_words();
+    return svg_.document(kPanel.left + kPanel.width + kRight, end, 12);
   }
 
  private:
   /// Small enough for a title of one line.
   [[nodiscard]] double title_size() const {
     constexpr double kGlyph = 0.54;  // mean width over the size
-    constexpr double kLine = kLeft + kWidth + kRight - 2 * kMargin;
+    constexpr double kLine = kPanel.left + kPanel.width + kRight - 2 * kMargin;
     return std::min(15.0, kLine / (kGlyph * static_cast<double>(plot_.title.size() + 1)));
   }
 
-  [[nodiscard]] double x_of(double seconds) const {
-    return kLeft + kWidth * std::log(seconds / least_) / std::log(most_ / least_);
+  [[nodiscard]] ChartScale times() const {
+    return kPanel.across({least_, most_}, ChartScale::Spacing::Logarithmic);
   }
-  [[nodiscard]] double y_of(double ratio) const {
-    return kTop + kHeight / 2 * (1 - std::log(ratio) / farthest_);
+  [[nodiscard]] ChartScale ratios() const {
+    return kPanel.upwards({std::exp(-farthest_), std::exp(farthest_)}, ChartScale::Spacing::Logarithmic);
   }
+  [[nodiscard]] double x_of(double seconds) const { return times().at(seconds); }
+  [[nodiscard]] double y_of(double ratio) const { return ratios().at(ratio); }
 
   /// Measured times within predicted * (1 +- band).
   void draw_band() {
     if (plot_.band > 0) {
-      const double top = plot_.band < 1 ? std::max(kTop, y_of(1 / (1 - plot_.band))) : kTop;
-      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="#e8eef4"/>)", kLeft, top,
-               kWidth, y_of(1 / (1 + plot_.band)) - top);
+      const double top = plot_.band < 1 ? std::max(kPanel.top, y_of(1 / (1 - plot_.band))) : kPanel.top;
+      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="#e8eef4"/>)", kPanel.left,
+               top, kPanel.width, y_of(1 / (1 + plot_.band)) - top);
     }
   }
 
   void draw_axes() {
+    std::vector<ChartTick> decades;
     for (double decade = least_; decade <= most_ * (1 + 1e-9); decade *= 10) {
-      svg_.add(R"(<path d="M{0:.1f} {1:.1f} V{2:.1f}" stroke="#dddddd"/>)", x_of(decade), kTop,
-               kTop + kHeight);
-      svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x_of(decade),
-               kTop + kHeight + 18, to_string(Seconds{decade}));
+      decades.push_back({decade, to_string(Seconds{decade})});
     }
-    draw_ratio(1);
-    double last = kHeight;
+    draw_axis(svg_, kPanel, ChartSide::Bottom, times(), decades);
+    draw_axis(svg_, kPanel, ChartSide::Left, ratios(), ratio_ticks());
+    draw_axis_name(svg_, kPanel, ChartSide::Bottom, "measured");
+    draw_axis_name(svg_, kPanel, ChartSide::Left, "predicted / measured");
+  }
+
+  /// 1, and ratios with their inverses, as many as have room.
+  [[nodiscard]] std::vector<ChartTick> ratio_ticks() const {
+    constexpr double kHalf = kPanel.height / 2;
+    constexpr double kApart = 16;
+    std::vector<ChartTick> ticks{{1, "1", true}};
+    double last = kPanel.height;
     for (auto ratio = kRatios.rbegin(); ratio != kRatios.rend(); ++ratio) {
-      const double height = kHeight / 2 * std::log(*ratio) / farthest_;
-      if (height <= kHeight / 2 && height >= 16 && last - height >= 16) {
-        draw_ratio(*ratio);
-        draw_ratio(1 / *ratio);
+      const double height = kHalf * std::log(*ratio) / farthest_;
+      if (height <= kHalf && height >= kApart && last - height >= kApart) {
+        ticks.push_back({*ratio, fmt::format("{:.3g}", *ratio)});
+        ticks.push_back({1 / *ratio, fmt::format("{:.3g}", 1 / *ratio)});
         last = height;
       }
     }
-    svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end" fill="#444444">measured</text>)",
-             kLeft + kWidth, kTop + kHeight + 36);
-    svg_.add(R"(<text x="8" y="{:.1f}" fill="#444444">predicted / measured</text>)", kTop - 6);
-  }
-
-  void draw_ratio(double ratio) {
-    svg_.add(R"(<path d="M{:.1f} {:.1f} H{:.1f}" stroke="{}"/>)", kLeft, y_of(ratio), kLeft + kWidth,
-             ratio == 1 ? "#444444" : "#dddddd");
-    svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{:.3g}</text>)", kLeft - 8, y_of(ratio) + 4,
-             ratio);
+    return ticks;
   }
 
   void draw(const PlottedResidual& residual) {
@@ -121,25 +120,20 @@ class Scatter {
   }
 
   /// @return where it ends
-  double draw_legend() {
-    double y = kTop + kHeight + 58;
-    const SvgLegend legend{plot_.series, kWidth + kRight};
-    for (std::size_t i = 0; i < plot_.series.size(); ++i) {
-      const double x = kLeft + legend.x_of(i);
-      svg_.add("{}", svg_mark(i, {x + 6, y + legend.y_of(i) - 4, 4}));
-      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x + SvgLegend::kText, y + legend.y_of(i),
-               svg_escaped(plot_.series[i]));
-    }
-    y += legend.height();
+  double draw_words() {
+    double y = draw_legend(svg_, {kPanel.left, kPanel.bottom() + 58, kPanel.width + kRight, 0},
+                           LegendMark::Point, plot_.series);
     const auto text = [&](const std::string& what) {
-      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", kLeft + SvgLegend::kText, y, svg_escaped(what));
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", kPanel.left + SvgLegend::kText, y,
+               svg_escaped(what));
       y += kLegendLine;
     };
     if (plot_.band > 0) {
-      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" fill="#e8eef4"/>)", kLeft, y - 10);
+      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" fill="#e8eef4"/>)", kPanel.left, y - 10);
       text(plot_.band_meaning);
     }
-    svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="none" stroke="#444444"/>)", kLeft + 6, y - 4);
+    svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="none" stroke="#444444"/>)", kPanel.left + 6,
+             y - 4);
     text(plot_.hollow_means);
     return y;
   }

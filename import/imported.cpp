@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/hub_ids.hpp"
@@ -21,6 +22,8 @@ namespace fs = std::filesystem;
 
 /// A file that people write, or a tool prints, is smaller; traces are not read to be recognised.
 constexpr std::uintmax_t kMostBytes = 16U << 20U;
+
+constexpr std::string_view kInputWord = "-";
 
 /// Files that hold a trace begin so, or are large.
 bool may_be_description(const fs::path& path) {
@@ -63,19 +66,26 @@ bool is_file_of_importer(const std::string& file) {
 
 bool is_description(const std::string& argument) {
   std::error_code error;
-  return fs::exists(argument, error) ? is_file_of_importer(file_of(argument).string())
-                                     : is_model_id(argument);
+  return argument == kInputWord ||
+         (fs::exists(argument, error) ? is_file_of_importer(file_of(argument).string())
+                                      : is_model_id(argument));
 }
 
 Draft import_description(const std::vector<std::string>& arguments, const ConfigPath& configs) {
   Draft draft;
   for (const std::string& argument : arguments) {
-    if (!fs::exists(argument)) {
+    if (argument != kInputWord && !fs::exists(argument)) {
       read_id(argument, configs, draft);
       continue;
     }
-    const SourceFile file = read_source(file_of(argument).string());
+    const SourceFile file =
+        argument == kInputWord ? read_standard_input() : read_source(file_of(argument).string());
     const Recogniser* recogniser = recogniser_of(file);
+    if (recogniser == nullptr) {
+      throw InputError{{file.name},
+                       "describes no job and no machine that an importer knows (lockstep list importers); "
+                       "traces are given by their files' names"};
+    }
     draft.read.push_back(fmt::format("{}: {}", fs::path{file.name}.filename().string(), recogniser->title));
     recogniser->read(file, draft);
   }

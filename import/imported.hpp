@@ -8,7 +8,8 @@
 
 namespace lockstep::importing {
 
-/// Whether an argument is a file that a recogniser takes, a folder with a `config.json`, or a model id.
+/// Whether an argument is a file that a recogniser takes, a folder with a `config.json`, a model id, or `-`
+/// for standard input.
 [[nodiscard]] bool is_description(const std::string& argument);
 
 /// Whether a file is there that an importer reads. @throws InputError for one that begins like such a file

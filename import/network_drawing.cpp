@@ -7,33 +7,62 @@
 #include <utility>
 
 #include "import/machine.hpp"
+#include "topology/fabric.hpp"
 
 namespace lockstep::importing {
+namespace {
+
+using Kind = VertexKind;
+
+/// The tier of each switch, by name: leaves have hosts, spines join leaves, and cores join spines alone.
+std::map<std::string, Kind> tiers_of(const Network& network) {
+  std::map<std::string, Kind> tiers;
+  for (const Network::Port& port : network.ports) {
+    tiers[port.leaf] = Kind::LeafSwitch;
+  }
+  const auto is_leaf = [&](const std::string& name) {
+    const auto found = tiers.find(name);
+    return found != tiers.end() && found->second == Kind::LeafSwitch;
+  };
+  std::set<std::string> joined, above_leaves;
+  for (const Network::Cable& cable : network.cables) {
+    for (const auto& [one, other] : {std::pair{cable.from, cable.to}, std::pair{cable.to, cable.from}}) {
+      joined.insert(one);
+      if (is_leaf(other)) {
+        above_leaves.insert(one);
+      }
+    }
+  }
+  for (const auto& [name, at] : network.switches) {
+    const bool is_core = joined.contains(name) && !above_leaves.contains(name);
+    tiers.try_emplace(name, is_core ? Kind::CoreSwitch : Kind::SpineSwitch);
+  }
+  return tiers;
+}
+
+/// Switches of one tier that are drawn.
+struct DrawnTier {
+  std::size_t count = 0;
+  SourceLocation first;  ///< where the first one is
+};
+
+}  // namespace
 
 void draw(const Network& network, const std::string& origin, Draft& draft) {
-  std::map<std::string, std::vector<const Network::Port*>> by_leaf;
-  for (const Network::Port& port : network.ports) {
-    by_leaf[port.leaf].push_back(&port);
-  }
   YamlNode vertices = yaml_node(YamlNode::Kind::Sequence, {}),
            links = yaml_node(YamlNode::Kind::Sequence, {});
   std::map<std::string, std::string> names;
-  std::size_t leaves = 0, spines = 0;
-  SourceLocation first_leaf, first_spine;
+  std::map<Kind, DrawnTier> tiers;
+  const std::map<std::string, Kind> tier_of = tiers_of(network);
   for (const auto& [name, at] : network.switches) {
-    const bool is_leaf = by_leaf.contains(name);
-    names[name] = is_leaf ? fmt::format("leaf{}", leaves) : fmt::format("spine{}", spines);
-    SourceLocation& first = is_leaf ? first_leaf : first_spine;
-    first = first.file.empty() ? at : first;
-    ++(is_leaf ? leaves : spines);
+    DrawnTier& tier = tiers[tier_of.at(name)];
+    tier.first = tier.count == 0 ? at : tier.first;
+    names[name] = fmt::format("{}{}", to_string(tier_of.at(name)), tier.count++);
   }
-  if (leaves > 0) {
-    vertices.items.push_back(
-        drawn_row({{"name", "leaf"}, {"kind", "leaf"}, {"count", std::to_string(leaves)}}, first_leaf));
-  }
-  if (spines > 0) {
-    vertices.items.push_back(
-        drawn_row({{"name", "spine"}, {"kind", "spine"}, {"count", std::to_string(spines)}}, first_spine));
+  for (const auto& [kind, tier] : tiers) {
+    vertices.items.push_back(drawn_row(
+        {{"name", to_string(kind)}, {"kind", to_string(kind)}, {"count", std::to_string(tier.count)}},
+        tier.first));
   }
   std::map<std::string, std::size_t> next_port;
   const auto device = [&](const Network::Port& port) {

@@ -28,8 +28,8 @@ struct Network {
   bool host_has_ports = true;
 };
 
-/// Draws it: switches with nodes are leaves, those above them spines. Nodes are numbered in the order of
-/// hosts.
+/// Draws it: switches with nodes are leaves, those above them spines, and those above spines alone cores.
+/// Nodes are numbered in the order of hosts.
 void draw(const Network& network, const std::string& origin, Draft& draft);
 
 }  // namespace lockstep::importing

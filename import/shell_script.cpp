@@ -17,35 +17,9 @@ bool is_name_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Letters without continued lines, each with its place.
-Letters placed(std::string_view text) {
-  Letters all;
-  int line = 1, column = 1;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const std::size_t behind = text.substr(i + 1).starts_with("\r\n") ? 2 : 1;
-    if (c == '\\' && i + behind < text.size() && text[i + behind] == '\n') {
-      i += behind;
-      ++line;
-      column = 1;
-      all.push_back({' ', line, column});  // words stay apart as their authors wrote them
-      continue;
-    }
-    if (c != '\r') {
-      all.push_back({c, line, column});
-    }
-    ++column;
-    if (c == '\n') {
-      ++line;
-      column = 1;
-    }
-  }
-  return all;
-}
-
 class Shell {
  public:
-  Shell(std::string_view text, const std::string& file) : letters_{placed(text)}, file_{file} {}
+  Shell(std::string_view text, const std::string& file) : letters_{placed_letters(text)}, file_{file} {}
 
   /// The words of each variable and list, behind run().
   [[nodiscard]] std::vector<ShellCommand> lists() const {
@@ -345,21 +319,6 @@ class Shell {
     return true;
   }
 
-  /// At blanks, as the shell does with a variable that stands without quotes.
-  static void split(const ShellWord& word, ShellCommand& into) {
-    ShellWord part;
-    for (const PlacedChar& letter : word.letters) {
-      if (letter.letter != ' ' && letter.letter != '\t' && letter.letter != '\n') {
-        part.letters.push_back(letter);
-      } else if (!part.letters.empty()) {
-        into.push_back(std::exchange(part, {}));
-      }
-    }
-    if (!part.letters.empty()) {
-      into.push_back(std::move(part));
-    }
-  }
-
   void assign(const std::string& name, bool adds, Letters value) {
     std::vector<ShellWord>& words = variables_[name];
     if (adds && words.size() == 1) {
@@ -384,19 +343,6 @@ class Shell {
 };
 
 }  // namespace
-
-std::string ShellWord::text() const {
-  std::string all;
-  for (const PlacedChar& letter : letters) {
-    all += letter.letter;
-  }
-  return all;
-}
-
-SourceLocation ShellWord::at(const std::string& file) const {
-  return letters.empty() ? SourceLocation{file, 0, 0}
-                         : SourceLocation{file, letters.front().line, letters.front().column};
-}
 
 std::vector<ShellCommand> shell_lists(std::string_view text, const std::string& file) {
   Shell shell{text, file};

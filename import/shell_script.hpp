@@ -4,25 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
+#include "import/shell_word.hpp"
 
 namespace lockstep::importing {
-
-/// A character of a script and its place. A variable's characters keep the place where they were written.
-struct PlacedChar {
-  char letter = ' ';
-  int line = 0, column = 0;
-};
-
-/// A word of a command.
-struct ShellWord {
-  std::vector<PlacedChar> letters;
-
-  [[nodiscard]] std::string text() const;
-  [[nodiscard]] SourceLocation at(const std::string& file) const;
-};
-
-using ShellCommand = std::vector<ShellWord>;
 
 /// The commands of a shell script (bash), one after the other, with the variables and lists that it sets put
 /// in, `$(( ))` computed, quotes and continued lines resolved. Conditions and loops are not followed: their

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -83,8 +86,23 @@ std::vector<std::string_view> SourceFile::lines() const {
   return all;
 }
 
-SourceFile read_source(const std::string& name) {
-  SourceFile file{name, read_whole_file(name), std::nullopt};
+namespace {
+
+/// The mapping that a text is, if it is one.
+std::optional<YamlNode> yaml_mapping(const std::string& text, const std::string& name) {
+  try {
+    const YamlDocument document = YamlDocument::from_text(text, name);
+    if (document.problems().empty() && document.root().kind == YamlNode::Kind::Mapping) {
+      return document.root();
+    }
+  } catch (const InputError&) {
+    return std::nullopt;  // another kind of text
+  }
+  return std::nullopt;
+}
+
+SourceFile source_of(const std::string& name, std::string text) {
+  SourceFile file{name, std::move(text), std::nullopt};
   const auto first = file.text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) {
     throw InputError{{name}, "the file is empty"};
@@ -103,6 +121,21 @@ SourceFile read_source(const std::string& name) {
       throw InputError{document.problems()};
     }
     file.tree = document.root();
+  }
+  return file;
+}
+
+}  // namespace
+
+SourceFile read_source(const std::string& name) {
+  return source_of(name, read_whole_file(name));
+}
+
+SourceFile read_standard_input() {
+  const std::string name = "stdin";
+  SourceFile file = source_of(name, std::string{std::istreambuf_iterator<char>{std::cin}, {}});
+  if (!file.tree) {
+    file.tree = yaml_mapping(file.text, name);
   }
   return file;
 }

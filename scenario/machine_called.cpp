@@ -49,6 +49,15 @@ Fabric machine_in(const YamlDocument& document, const ConfigPath& configs) {
                                                     : machine_of_keys(document, configs);
 }
 
+/// Standard input: a scenario or a cluster.
+Fabric machine_of_input(const std::vector<Override>& overrides, const ConfigPath& configs) {
+  YamlDocument document = read_scenario(kStandardInput);
+  for (const Override& given : overrides) {
+    document.set(given.key_path, given.value);
+  }
+  return machine_in(document, configs.beside("."));
+}
+
 bool is_name_of_scenario(const std::string& text, const ConfigPath& configs) {
   const auto has = [&](const std::vector<std::string>& names) { return std::ranges::count(names, text) > 0; };
   return has(configs.scenarios()) && !has(configs.names(ClusterSpec::kConfigKind)) &&
@@ -70,6 +79,9 @@ fs::path scenario_file(const std::string& text, const ConfigPath& configs) {
 
 Fabric machine_called(const std::string& text, const std::vector<Override>& overrides) {
   const ConfigPath configs = ConfigPath::standard();
+  if (text == "-") {
+    return machine_of_input(overrides, configs);
+  }
   if (!scenario_file(text, configs).empty()) {
     const OpenedScenario scenario = open_scenario(text, overrides);
     return machine_of_scenario(scenario.document, scenario.configs);

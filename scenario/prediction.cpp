@@ -83,12 +83,15 @@ SimulationResult predict(const ResolvedScenario& resolved, const OpenTimeline& o
   options.tracing = tracing;
   Simulation simulation{input, options};
   const TimelineRequest timeline = open_timeline(simulation.simulated_ranks());
+  if (timeline.loads) {
+    simulation.observe_loads(timeline.loads);
+  }
   return simulation.run(timeline.sink, timeline.ranks);
 }
 
 SimulationResult predict(const ResolvedScenario& resolved, TimelineSink* timeline,
                          std::optional<EngineMode> engine) {
-  TimelineRequest everything{timeline, std::vector<std::uint32_t>(resolved.job.ranks.size())};
+  TimelineRequest everything{timeline, std::vector<std::uint32_t>(resolved.job.ranks.size()), {}};
   std::iota(everything.ranks.begin(), everything.ranks.end(), 0U);
   return predict(
       resolved, [&](const std::vector<std::uint32_t>& /*simulated*/) { return everything; }, engine);

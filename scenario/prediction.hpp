@@ -33,6 +33,7 @@ namespace lockstep {
 struct TimelineRequest {
   TimelineSink* sink = nullptr;      ///< null: nobody
   std::vector<std::uint32_t> ranks;  ///< whose spans it gets; empty: those simulated
+  LoadObserver loads{};              ///< hears of what links carry; may be empty
 };
 /// Asked when it is known which ranks are simulated: all, or one for each class of alike ones.
 using OpenTimeline = std::function<TimelineRequest(const std::vector<std::uint32_t>& simulated)>;

@@ -24,12 +24,9 @@ struct Resource {
 
 using IsOfClass = bool (*)(const Fabric&, const Link&);
 
-bool is_switch(const Vertex& vertex) {
-  return vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch;
-}
-
 bool joins_switches(const Fabric& fabric, const Link& link) {
-  return is_switch(fabric.vertices()[link.from]) && is_switch(fabric.vertices()[link.to]);
+  return is_network_switch(fabric.vertices()[link.from].kind) &&
+         is_network_switch(fabric.vertices()[link.to].kind);
 }
 
 template <LinkKind kKind>

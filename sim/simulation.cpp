@@ -251,11 +251,24 @@ void Simulation::connect(Network& network, Executor& executor, const Machine& ma
     flows->connect(
         machine, [&executor](TransferId transfer, double date) { executor.transfer_ended(transfer, date); });
   }
+}
+
+/// Of SimGrid's tracing and of observe_loads().
+void Simulation::add_load_observers(Network& network) const {
   auto* shared = dynamic_cast<SharedNetwork*>(&network);
-  if (shared != nullptr && asks_for_tracing(options_.tracing)) {
-    shared->observe_loads([trace = std::make_shared<LinkLoadTrace>(*input_.fabric)](
-                              LinkId link, double more, double date) { trace->add(link, more, date); });
+  const bool is_traced = options_.engine != EngineMode::Bare && asks_for_tracing(options_.tracing);
+  if (shared == nullptr || !(is_traced || load_observer_)) {
+    return;
   }
+  const auto trace = is_traced ? std::make_shared<LinkLoadTrace>(*input_.fabric) : nullptr;
+  shared->observe_loads([trace, observer = load_observer_](LinkId link, double more, double date) {
+    if (trace) {
+      trace->add(link, more, date);
+    }
+    if (observer) {
+      observer(link, more, date);
+    }
+  });
 }
 
 SimulationResult Simulation::run_once(TimelineSink* timeline) {
@@ -268,6 +281,7 @@ SimulationResult Simulation::run_once(TimelineSink* timeline) {
     machine = made ? made.get() : input_.machine;
     connect(*network, executor, *machine);
   }
+  add_load_observers(*network);
   log_of(LogComponent::Sim)
       .debug("{} ranks of {} programs on {} GPU models; {} steps of {} instructions",
              input_.job->ranks.size(), input_.job->programs.size(), input_.gpu_models.size(),

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
@@ -16,6 +17,7 @@
 #include "sim/activity_meter.hpp"
 #include "sim/communicator.hpp"
 #include "sim/critical_path.hpp"
+#include "sim/link_loads.hpp"
 #include "sim/link_use.hpp"
 #include "sim/noise.hpp"
 #include "sim/stream.hpp"
@@ -121,6 +123,9 @@ class Simulation {
   /// All ranks, or the lowest of each class of alike ones.
   [[nodiscard]] std::vector<std::uint32_t> simulated_ranks() const;
 
+  /// Lets @p observer hear of every change of what a link carries. Only NetworkMode::Shared knows them.
+  void observe_loads(LoadObserver observer) { load_observer_ = std::move(observer); }
+
   /// Runs the job to its end, once. Without SimulationInput::machine at most once per process, but with
   /// EngineMode::Bare: SimGrid does not forget its platform.
   /// @param timeline null: nobody listens
@@ -133,9 +138,11 @@ class Simulation {
   [[nodiscard]] std::unique_ptr<Machine> make_machine(const Executor& executor) const;
   [[nodiscard]] std::unique_ptr<Network> make_network() const;
   void connect(Network& network, Executor& executor, const Machine& machine) const;
+  void add_load_observers(Network& network) const;
 
   const SimulationInput& input_;
   SimulationOptions options_;
+  LoadObserver load_observer_;  // may be empty
   std::unique_ptr<ExecutorSpec> spec_;
   std::unique_ptr<const Folding> folding_;  // null: all ranks are simulated
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -90,16 +91,19 @@ class AggregateWriter {
     return !is_copy_with_host(call) && !options_.stays(call);
   }
 
-  /// Collectives of one kind and group, in their order.
-  std::map<std::pair<std::uint32_t, CollectiveKind>, std::vector<Spot>> rows() {
-    std::map<std::pair<std::uint32_t, CollectiveKind>, std::vector<Spot>> found;
+  using RowKey = std::tuple<std::uint32_t, CollectiveKind, std::size_t>;
+
+  /// Collectives by group, kind and thread, in their order. The order of calls of several threads is not in a
+  /// Program: rows across threads would differ between the members of a group.
+  std::map<RowKey, std::vector<Spot>> rows() {
+    std::map<RowKey, std::vector<Spot>> found;
     walk([&](Spot at, const Instruction& i) {
       if (i.op == Opcode::Launch) kept_[at.first][at.second] = true;
       if (i.op != Opcode::Collective) return;
       const bool is_merged = !i.per_rank && can_merge(program_.collectives[i.operand]);
       if (is_merged) {
         const CollectiveCall& call = program_.collectives[i.operand];
-        found[{call.group, call.kind}].push_back(at);
+        found[{call.group, call.kind, at.first}].push_back(at);
       } else {
         kept_[at.first][at.second] = true;
       }

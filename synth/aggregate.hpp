@@ -11,7 +11,7 @@ namespace lockstep::synth {
 
 /// How the work of a job is written as fewer, larger pieces.
 struct AggregateOptions {
-  std::uint32_t collectives = 8;  ///< most of one kind in one group
+  std::uint32_t collectives = 8;  ///< most of one kind that a thread calls in one group
   bool has_launches = true;       ///< kernels on a stream rest for GpuSpec::kernel_gap between them
   std::function<bool(const KernelCall&)> stays = [](const KernelCall&) { return false; };
   std::function<double(double)> coarse = [](double seconds) { return seconds; };  ///< of the pieces' times
@@ -24,9 +24,10 @@ struct AggregateReport {
 };
 
 /// Replaces rows of kernels by one kernel `compute` each, that takes as long, and rows of collectives of one
-/// kind and group by one with all their bytes, where the last of them was. The number of collectives becomes
-/// a power of two. Waits and records that order nothing any more go; so do ranges and names of host work,
-/// whose time stays. Messages, uneven all-to-alls, copies from and to hosts, and what differs by rank stay.
+/// kind, group and thread by one with all their bytes, where the last of them was. The number of collectives
+/// becomes a power of two. Waits and records that order nothing any more go; so do ranges and names of host
+/// work, whose time stays. Messages, uneven all-to-alls, copies from and to hosts, and what differs by rank
+/// stay.
 ///
 /// A row ends where its stream waits for work of another stream, or is waited for: work depends on no more
 /// than it did, but for what merged collectives carry.

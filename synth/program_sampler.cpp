@@ -177,7 +177,9 @@ void ProgramSampler::append(const DrawnBucket& bucket, Program& made) {
   for (Token token : bucket.like->tokens) {
     if (token.op == Opcode::Collective) {
       CollectiveCall call = template_.calls[token.operand].call;
-      call.size = Bytes{std::max(1.0, std::round(bucket.elements)) * size_of(call.type).in_base_units()};
+      if (call.size > Bytes{0}) {  // else the recording does not tell it
+        call.size = Bytes{std::max(1.0, std::round(bucket.elements)) * size_of(call.type).in_base_units()};
+      }
       token.operand = static_cast<std::uint32_t>(made.collectives.size());
       made.collectives.push_back(std::move(call));
     }

@@ -28,7 +28,7 @@ struct DrawnVertices {
   template <class Visitor>
   static void describe(Visitor& key, DrawnVertices& drawn) {
     key.required("name", drawn.name, "of the device; of several devices what their numbers are put after");
-    key.required("kind", drawn.kind, "gpu, nvswitch, pcie_switch, cpu, nic, leaf or spine");
+    key.required("kind", drawn.kind, "gpu, nvswitch, pcie_switch, cpu, nic, leaf, spine or core");
     key.optional("count", drawn.count, 0, "makes several devices: name0, name1, ...; 0: one, named as it is");
     key.optional("model", drawn.model, "", "of GPUs: a name of configs/gpus");
     key.optional("forwards", drawn.forwards, false, "of GPUs: they pass on what is meant for others");

@@ -21,9 +21,15 @@ enum class VertexKind : std::uint8_t {
   Nic,
   LeafSwitch,
   SpineSwitch,
+  CoreSwitch,  ///< above the spines of several pods
   HostMemory,  ///< DRAM of a socket, not drawn by users: see with_peer_access()
 };
 enum class LinkKind : std::uint8_t { NvLink, Pcie, Socket, Network, HostMemory };
+
+/// A switch between nodes.
+constexpr bool is_network_switch(VertexKind kind) {
+  return kind == VertexKind::LeafSwitch || kind == VertexKind::SpineSwitch || kind == VertexKind::CoreSwitch;
+}
 
 /// Who made a CPU socket: NCCL asks.
 enum class CpuVendor : std::uint8_t { Unknown, Amd, Arm, Intel };

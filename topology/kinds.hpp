@@ -17,6 +17,7 @@ constexpr auto names_of(VertexKind /*unused*/) {
                                               {VertexKind::Nic, "nic"},
                                               {VertexKind::LeafSwitch, "leaf"},
                                               {VertexKind::SpineSwitch, "spine"},
+                                              {VertexKind::CoreSwitch, "core"},
                                               {VertexKind::HostMemory, "memory"}});
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <map>
 #include <numeric>
 #include <set>
@@ -23,9 +22,8 @@ constexpr int kGpuRow = 100;    // rows are numbered downwards; PCIe switches ar
 constexpr int kNvSwitchRow = 101;
 constexpr int kSocketRow = 1;
 constexpr int kNicRow = 0;
-/// Switches of a network, the topmost first: those that join spines, those that join leaves, and leaves.
-enum class Tier : std::uint8_t { Core, Spine, Leaf };
-constexpr std::array<Tier, 3> kTiers{Tier::Core, Tier::Spine, Tier::Leaf};
+/// Switches of a network, the topmost first.
+constexpr std::array kTiers{VertexKind::CoreSwitch, VertexKind::SpineSwitch, VertexKind::LeafSwitch};
 
 /// Neighbours of every vertex, each once per link.
 std::vector<std::vector<VertexId>> neighbours_of(const Fabric& fabric) {
@@ -58,9 +56,9 @@ class Drafting {
   }
 
   Layout draw() && {
-    const bool cores = !network_[Tier::Core].empty();
-    const bool spines = !network_[Tier::Spine].empty();
-    const bool leaves = !network_[Tier::Leaf].empty();
+    const bool cores = !network_[VertexKind::CoreSwitch].empty();
+    const bool spines = !network_[VertexKind::SpineSwitch].empty();
+    const bool leaves = !network_[VertexKind::LeafSwitch].empty();
     double top = kMargin + kRow * ((cores ? 1 : 0) + (spines ? 1 : 0) + (leaves ? 1.2 : 0));
     double left = kMargin;
     for (const auto& [node, members] : members_) {
@@ -68,7 +66,7 @@ class Drafting {
     }
     layout_.width = std::max({left, widest_network_row() + 2 * kMargin, 420.0});
     double row = kMargin + kRow / 4;
-    for (const Tier tier : kTiers) {
+    for (const VertexKind tier : kTiers) {
       draw_network_row(tier, row);
       row += network_[tier].empty() ? 0 : kRow;
     }
@@ -91,8 +89,8 @@ class Drafting {
     std::map<int, std::vector<VertexId>> members;
     for (VertexId id = 0; id < fabric_.vertices().size(); ++id) {
       const Vertex& vertex = fabric_.vertices()[id];
-      if (is_network_switch(vertex)) {
-        network_[tier_of(id)].push_back(id);
+      if (is_network_switch(vertex.kind)) {
+        network_[vertex.kind].push_back(id);
         continue;
       }
       all.insert(vertex.node);
@@ -102,8 +100,8 @@ class Drafting {
     members_ = all_fit ? std::move(members) : those_that_differ(members, most_nodes);
     layout_.nodes_left_out = static_cast<int>(all.size() - members_.size());
     if (layout_.nodes_left_out > 0) {  // only switches that something drawn hangs on
-      for (const Tier tier : {Tier::Leaf, Tier::Spine, Tier::Core}) {
-        std::erase_if(network_[tier], [&](VertexId id) { return !touches_drawing(id, tier); });
+      for (auto tier = kTiers.rbegin(); tier != kTiers.rend(); ++tier) {
+        std::erase_if(network_[*tier], [&](VertexId id) { return !touches_drawing(id); });
       }
     }
   }
@@ -152,28 +150,14 @@ class Drafting {
     return drawn;
   }
 
-  static bool is_network_switch(const Vertex& vertex) {
-    return vertex.kind == VertexKind::LeafSwitch || vertex.kind == VertexKind::SpineSwitch;
-  }
-
-  /// A spine that joins spines, and no leaf, is a core.
-  [[nodiscard]] Tier tier_of(VertexId id) const {
-    if (fabric_.vertices()[id].kind == VertexKind::LeafSwitch) {
-      return Tier::Leaf;
-    }
-    const auto joins = [&](VertexKind kind) {
-      return std::ranges::any_of(neighbours_[id],
-                                 [&](VertexId other) { return fabric_.vertices()[other].kind == kind; });
-    };
-    const bool is_core = joins(VertexKind::SpineSwitch) && !joins(VertexKind::LeafSwitch);
-    return is_core ? Tier::Core : Tier::Spine;
-  }
-
-  [[nodiscard]] bool touches_drawing(VertexId id, Tier tier) {
+  /// Whether a node, or a switch of a lower tier, is drawn that the switch hangs on.
+  [[nodiscard]] bool touches_drawing(VertexId id) {
+    const auto lower = std::ranges::find(kTiers, fabric_.vertices()[id].kind) + 1;
     return std::ranges::any_of(neighbours_[id], [&](VertexId other) {
-      if (tier != Tier::Leaf) {
-        const Row& below = network_[tier == Tier::Core ? Tier::Spine : Tier::Leaf];
-        return std::ranges::find(below, other) != below.end();
+      for (auto tier = lower; tier != kTiers.end(); ++tier) {
+        if (std::ranges::find(network_[*tier], other) != network_[*tier].end()) {
+          return true;
+        }
       }
       return members_.contains(fabric_.vertices()[other].node) && fabric_.vertices()[other].node >= 0;
     });
@@ -313,13 +297,13 @@ class Drafting {
 
   [[nodiscard]] double widest_network_row() {
     std::size_t widest = 0;
-    for (const Tier tier : kTiers) {
+    for (const VertexKind tier : kTiers) {
       widest = std::max(widest, network_[tier].size());
     }
     return kPitch * 1.3 * static_cast<double>(widest);
   }
 
-  void draw_network_row(Tier tier, double y) {
+  void draw_network_row(VertexKind tier, double y) {
     if (!network_[tier].empty()) {
       spread(network_[tier], kMargin, layout_.width - 2 * kMargin, y);
     }
@@ -330,7 +314,7 @@ class Drafting {
   std::vector<std::vector<LinkId>> leaving_;  // by vertex
   std::map<int, int> alike_;                  // by drawn node: how many like it are not drawn
   std::map<int, Row> members_;                // by node, -1 first
-  std::map<Tier, Row> network_;               // its switches, by tier
+  std::map<VertexKind, Row> network_;         // its switches, by tier
   std::vector<int> levels_;                   // of PCIe switches
   // Numbers that tell devices and ends of links apart; rates are alike that are written alike.
   std::map<std::tuple<VertexKind, int, std::string>, std::size_t> devices_;

@@ -21,8 +21,8 @@ struct Frame {
   std::string title;
 };
 
-/// Positions of a drawing's things, in pixels. Rows from the top: spines, leaves; in each node NICs, sockets,
-/// PCIe switches from the socket down, GPUs, NVSwitches.
+/// Positions of a drawing's things, in pixels. Rows from the top: cores, spines, leaves; in each node NICs,
+/// sockets, PCIe switches from the socket down, GPUs, NVSwitches.
 struct Layout {
   double width = 0;
   double height = 0;

@@ -109,8 +109,7 @@ void draw_fat_tree(const NetworkSpec& network, std::vector<Leaf>& leaves, Drawin
   }
   std::vector<VertexId> cores;
   for (int i = 0; i < (pods > 1 ? network.cores : 0); ++i) {
-    cores.push_back(drawing.add(
-        {VertexKind::SpineSwitch, -1, pods * network.spines + i, "core" + std::to_string(i), ""}));
+    cores.push_back(drawing.add({VertexKind::CoreSwitch, -1, i, "core" + std::to_string(i), ""}));
   }
   std::vector<std::vector<Spine>> spines(static_cast<std::size_t>(pods));
   for (int i = 0; i < pods * network.spines; ++i) {

@@ -29,8 +29,11 @@ const char* look_of(VertexKind kind) {
       return R"(shape=box3d, style=filled, fillcolor="#9ecae1")";
     case VertexKind::Nic:
       return R"(shape=cds, style=filled, fillcolor="#fdae6b")";
-    case VertexKind::LeafSwitch:
     case VertexKind::SpineSwitch:
+      return R"(shape=ellipse, style=filled, fillcolor="#fdae6b")";
+    case VertexKind::CoreSwitch:
+      return R"(shape=doubleoctagon, style=filled, fillcolor="#fd8d3c")";
+    case VertexKind::LeafSwitch:
     case VertexKind::HostMemory:
       break;
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "base/svg.hpp"
@@ -33,6 +34,9 @@ const char* colour_of(LinkKind kind) {
   return "#e6550d";
 }
 
+constexpr double kLegendLeft = 34;
+constexpr double kLegendLine = 22;
+
 struct Look {
   const char* fill;
   const char* stroke;
@@ -52,12 +56,40 @@ Look look_of(VertexKind kind) {
       return {"#c6dbef", "#3182bd", 64, 2};
     case VertexKind::Nic:
       return {"#fdd0a2", "#e6550d", 40, 8};
-    case VertexKind::LeafSwitch:
     case VertexKind::SpineSwitch:
+      return {"#fee0c0", "#e6550d", 60, 13};
+    case VertexKind::CoreSwitch:
+      return {"#fdae6b", "#a63603", 60, 2};
+    case VertexKind::LeafSwitch:
     case VertexKind::HostMemory:
       break;
   }
   return {"#fff5eb", "#e6550d", 60, 13};
+}
+
+/// In the legend.
+const char* title_of(VertexKind kind) {
+  switch (kind) {
+    case VertexKind::Gpu:
+      return "GPU";
+    case VertexKind::NvSwitch:
+      return "NVSwitch";
+    case VertexKind::PcieSwitch:
+      return "PCIe switch";
+    case VertexKind::CpuSocket:
+      return "CPU socket";
+    case VertexKind::Nic:
+      return "NIC";
+    case VertexKind::LeafSwitch:
+      return "leaf switch";
+    case VertexKind::SpineSwitch:
+      return "spine switch";
+    case VertexKind::CoreSwitch:
+      return "core switch";
+    case VertexKind::HostMemory:
+      break;
+  }
+  return "host memory";
 }
 
 /// 1 px for 10 GB/s, 6 for a terabyte a second.
@@ -96,7 +128,7 @@ class Picture {
 
   std::string draw() && {
     const auto legend = lines_of_legend();
-    const double height = layout_.height + 22 * static_cast<double>(legend.size()) + 16;
+    const double height = layout_.height + kLegendLine * static_cast<double>(legend.size() + 1) + 16;
     for (const Frame& frame : layout_.frames) {
       svg_.add(
           R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="8" fill="#fafafa" stroke="#bbbbbb"/>)",
@@ -112,8 +144,9 @@ class Picture {
         draw_vertex(fabric_.vertices()[id], *layout_.centres[id]);
       }
     }
+    const double right = draw_legend_of_devices();
     draw_legend(legend);
-    return svg_.document(layout_.width, height, 11);
+    return svg_.document(std::max(layout_.width, right), height, 11);
   }
 
  private:
@@ -196,13 +229,36 @@ class Picture {
     return lines;
   }
 
+  /// One line: the look of each kind of device in the picture.
+  /// @return where it ends
+  double draw_legend_of_devices() {
+    constexpr double kGlyph = 6.2;  // mean width
+    std::set<VertexKind> kinds;
+    for (VertexId id = 0; id < fabric_.vertices().size(); ++id) {
+      if (layout_.centres[id]) {
+        kinds.insert(fabric_.vertices()[id].kind);
+      }
+    }
+    double x = kLegendLeft;
+    const double y = layout_.height + 8;
+    for (const VertexKind kind : kinds) {
+      const Look look = look_of(kind);
+      const std::string_view title = title_of(kind);
+      svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="16" height="12" rx="{}" fill="{}" stroke="{}"/>)", x,
+               y - 6, look.corner / 2, look.fill, look.stroke);
+      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x + 22, y + 4, title);
+      x += 40 + kGlyph * static_cast<double>(title.size());
+    }
+    return x;
+  }
+
   void draw_legend(const std::vector<LegendLine>& lines) {
-    double y = layout_.height + 8;
+    double y = layout_.height + 8 + kLegendLine;
     for (const LegendLine& line : lines) {
-      svg_.add(R"(<path d="M34 {0:.1f} L84 {0:.1f}" stroke="{1}" stroke-width="{2:.1f}"/>)", y, line.colour,
-               line.width);
+      svg_.add(R"(<path d="M{0} {1:.1f} h50" stroke="{2}" stroke-width="{3:.1f}"/>)", kLegendLeft, y,
+               line.colour, line.width);
       svg_.add(R"(<text x="94" y="{:.1f}">{}</text>)", y + 4, line.text);
-      y += 22;
+      y += kLegendLine;
     }
   }
 

@@ -300,9 +300,14 @@ void ChromeTraceWriter::write_step(Lane& lane) {
   ++events_;
 }
 
-void ChromeTraceWriter::finish() {
+void ChromeTraceWriter::finish(const TimelineTracks& tracks) {
   for (const std::uint32_t rank : options_.ranks) {
     write_step(lanes_[rank]);
+  }
+  if (!options_.file_per_rank) {
+    const TrackEvents added = track_events(job_, tracks, first_pid_of_tracks(job_.ranks.size()));
+    files_.front()->append(added.text);
+    events_ += added.count;
   }
   for (std::size_t i = 0; i < files_.size(); ++i) {
     files_[i]->append(file_ending(paths_[i].filename().string(), options_.left_out));

@@ -19,6 +19,7 @@
 #include "traces/gzip_file.hpp"
 #include "traces/json_text.hpp"
 #include "traces/timeline_text.hpp"
+#include "traces/timeline_tracks.hpp"
 
 namespace lockstep {
 
@@ -50,8 +51,9 @@ class ChromeTraceWriter final : public TimelineSink {
 
   void write(std::span<const TimelineSpan> spans) override;
 
-  /// Completes the files. @throws InputError when the disk did not take them
-  void finish();
+  /// Completes the files. @param tracks besides those of ranks, for the merged file; a file per rank has none
+  /// @throws InputError when the disk did not take them
+  void finish(const TimelineTracks& tracks = {});
 
   /// The files that finish() leaves.
   [[nodiscard]] const std::vector<std::filesystem::path>& paths() const { return paths_; }

@@ -78,6 +78,10 @@ std::vector<RankLanes> lanes_of(const Job& job, std::span<const Vertex> vertices
   return lanes;
 }
 
+std::uint64_t first_pid_of_tracks(std::size_t ranks) {
+  return 2 * first_host_pid(ranks);
+}
+
 std::uint64_t host_tid(const RankLanes& lanes, std::size_t thread) {
   constexpr std::uint64_t kThreadsOfAProcess = 1000;  // a program has at most 256
   return thread == 0 ? lanes.host_pid : lanes.host_pid * kThreadsOfAProcess + thread;

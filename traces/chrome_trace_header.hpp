@@ -3,6 +3,7 @@
 /// @file
 /// What a timeline file says before its first event: machine, job, and names of processes and threads.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,6 +26,9 @@ struct RankLanes {
 /// that of their rank, or their ordinal where each rank has a file of its own.
 [[nodiscard]] std::vector<RankLanes> lanes_of(const Job& job, std::span<const Vertex> vertices,
                                               std::span<const std::uint32_t> ranks, bool file_per_rank);
+
+/// Of processes that are of no rank, above all others.
+[[nodiscard]] std::uint64_t first_pid_of_tracks(std::size_t ranks);
 
 /// The tid of a host thread: the main thread's is its pid, as on Linux.
 [[nodiscard]] std::uint64_t host_tid(const RankLanes& lanes, std::size_t thread);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -17,13 +18,13 @@ constexpr std::uint32_t kPacket = 1, kTimestamp = 8, kSequence = 10, kTrackEvent
                         kSequenceFlags = 13, kTrackDescriptor = 60;
 constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;
 // TrackEvent
-constexpr std::uint32_t kType = 9, kNameNumber = 10, kTrack = 11, kFlow = 47, kFlowEnds = 48;
-constexpr std::uint64_t kSliceBegins = 1, kSliceEnds = 2;
+constexpr std::uint32_t kType = 9, kNameNumber = 10, kTrack = 11, kCount = 44, kFlow = 47, kFlowEnds = 48;
+constexpr std::uint64_t kSliceBegins = 1, kSliceEnds = 2, kCounts = 4;
 // InternedData, EventName
 constexpr std::uint32_t kEventNames = 2, kInternedNumber = 1, kInternedName = 2;
-// TrackDescriptor, ProcessDescriptor, ThreadDescriptor
-constexpr std::uint32_t kTrackNumber = 1, kTrackName = 2, kProcess = 3, kThread = 4, kPid = 1, kTid = 2,
-                        kThreadName = 5, kProcessName = 6;
+// TrackDescriptor, ProcessDescriptor, ThreadDescriptor, CounterDescriptor
+constexpr std::uint32_t kTrackNumber = 1, kTrackName = 2, kProcess = 3, kThread = 4, kParent = 5,
+                        kCounter = 8, kPid = 1, kTid = 2, kThreadName = 5, kProcessName = 6, kUnitName = 6;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 
@@ -196,26 +197,52 @@ void PerfettoTraceWriter::flush(HostLane& lane) {
   lane.spans.clear();
 }
 
-void PerfettoTraceWriter::finish(std::span<const PathPiece> path) {
-  for (RankTracks& tracks : tracks_) {
-    for (HostLane& lane : tracks.threads) {
+void PerfettoTraceWriter::write_path(std::span<const PathPiece> path) {
+  if (path.empty()) {
+    return;
+  }
+  const std::uint64_t track = ++last_track_;
+  ProtoMessage descriptor, described;
+  descriptor.number(kTrackNumber, track).text(kTrackName, "critical path of the last step");
+  packet(std::move(described.message(kTrackDescriptor, descriptor)));
+  for (const PathPiece& piece : path) {
+    begin(track, piece.start, path_lane(job_, piece));
+    end(track, piece.end);
+  }
+}
+
+void PerfettoTraceWriter::write_links(std::span<const LinkTrack> links) {
+  if (links.empty()) {
+    return;
+  }
+  const std::uint64_t parent = ++last_track_;
+  ProtoMessage group, described_group;
+  group.number(kTrackNumber, parent).text(kTrackName, "busiest links");
+  packet(std::move(described_group.message(kTrackDescriptor, group)));
+  for (const LinkTrack& link : links) {
+    const std::uint64_t track = ++last_track_;
+    ProtoMessage counter, descriptor, described;
+    counter.text(kUnitName, "GB/s");
+    descriptor.number(kTrackNumber, track).text(kTrackName, link.name).number(kParent, parent);
+    descriptor.message(kCounter, counter);
+    packet(std::move(described.message(kTrackDescriptor, descriptor)));
+    for (const LoadChange& change : link.changes) {
+      ProtoMessage event, counted;
+      event.number(kType, kCounts).number(kTrack, track);
+      event.fixed(kCount, std::bit_cast<std::uint64_t>(change.rate / 1e9));
+      packet(std::move(counted.number(kTimestamp, from_start(change.date)).message(kTrackEvent, event)));
+    }
+  }
+}
+
+void PerfettoTraceWriter::finish(const TimelineTracks& tracks) {
+  for (RankTracks& of_rank : tracks_) {
+    for (HostLane& lane : of_rank.threads) {
       flush(lane);
     }
   }
-  if (!path.empty()) {
-    const std::uint64_t track = ++last_track_;
-    ProtoMessage descriptor, described;
-    descriptor.number(kTrackNumber, track).text(kTrackName, "critical path of the last step");
-    packet(std::move(described.message(kTrackDescriptor, descriptor)));
-    for (const PathPiece& piece : path) {
-      const Program& program = *job_.programs[job_.ranks[piece.rank].program];
-      begin(track, piece.start,
-            fmt::format("rank {} {}", piece.rank,
-                        piece.on_host ? program.threads[piece.lane].name + " thread"
-                                      : "stream " + program.streams[piece.lane]));
-      end(track, piece.end);
-    }
-  }
+  write_path(tracks.path);
+  write_links(tracks.links);
   file_.complete();
   file_.publish();
 }

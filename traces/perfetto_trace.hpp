@@ -19,6 +19,7 @@
 #include "traces/block_compressor.hpp"
 #include "traces/chrome_trace_header.hpp"
 #include "traces/gzip_file.hpp"
+#include "traces/timeline_tracks.hpp"
 
 namespace lockstep {
 
@@ -42,10 +43,10 @@ struct PerfettoTraceOptions {
   std::uint32_t first_step = 0;      ///< steps before it are not written
 };
 
-/// A process for each rank's host and one for its GPU, a thread for each host thread and stream, and a track
-/// of the critical path. Names are interned. A collective has the slice `waiting` in it, until the last
-/// member has arrived; arrows lead from launches to what they launched. The file appears under its name at
-/// finish().
+/// A process for each rank's host and one for its GPU, a thread for each host thread and stream, a track of
+/// the critical path, and counters of what links carry. Names are interned. A collective has the slice
+/// `waiting` in it, until the last member has arrived; arrows lead from launches to what they launched. The
+/// file appears under its name at finish().
 class PerfettoTraceWriter final : public TimelineSink {
  public:
   /// @param job checked; must outlive the writer
@@ -55,8 +56,8 @@ class PerfettoTraceWriter final : public TimelineSink {
 
   void write(std::span<const TimelineSpan> spans) override;
 
-  /// @param path SimulationResult::path_pieces @throws InputError when the disk did not take the file
-  void finish(std::span<const PathPiece> path);
+  /// @throws InputError when the disk did not take the file
+  void finish(const TimelineTracks& tracks);
 
   [[nodiscard]] const std::filesystem::path& path() const { return options_.path; }
 
@@ -76,6 +77,8 @@ class PerfettoTraceWriter final : public TimelineSink {
   void describe(const RankLanes& lanes, std::span<const Vertex> vertices);
   void describe_process(std::uint64_t track, std::uint64_t pid, const std::string& name);
   void describe_thread(std::uint64_t track, std::uint64_t pid, std::uint64_t tid, const std::string& name);
+  void write_path(std::span<const PathPiece> path);
+  void write_links(std::span<const LinkTrack> links);
   void write_gpu(const TimelineSpan& span, std::uint64_t track);
   void flush(HostLane& lane);
   void begin(std::uint64_t track, double seconds, const std::string& name, ProtoMessage event = {});

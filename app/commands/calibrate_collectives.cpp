@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/notes.hpp"
 #include "app/result_folder.hpp"
 #include "app/set_in_words.hpp"
 #include "base/citation.hpp"
@@ -94,7 +95,7 @@ MeasuredFiles read_measurements(const std::vector<std::filesystem::path>& files,
   if (found.used.empty()) {
     throw InputError{std::move(without)};
   }
-  fmt::print(stderr, "{}", report);
+  note(report);
   return found;
 }
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "app/notes.hpp"
 #include "app/report.hpp"
 #include "app/result_folder.hpp"
 #include "app/set_in_words.hpp"
@@ -130,7 +131,7 @@ void take_kind(const std::vector<kineto::RecordedTrace>& traces, const Calibrate
                        "was simulated, without a profiler: there is no --step-time beside it"};
     }
     profile.event_cost = profile.call_cost = event_cost_of(traces, cost("--step-time", options.step_time));
-    fmt::print(stderr, "the profiler takes {} for each operator and call\n", to_string(profile.event_cost));
+    note("the profiler takes {} for each operator and call\n", to_string(profile.event_cost));
   }
 }
 
@@ -138,46 +139,40 @@ void take_kind(const std::vector<kineto::RecordedTrace>& traces, const Calibrate
 void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileOptions& profile,
           bool step_time_is_known) {
   if (!made.missing.empty()) {
-    fmt::print(stderr, "not in the traces, taken from {}: {}\n", profile.start.name,
-               fmt::join(made.missing, ", "));
+    note("not in the traces, taken from {}: {}\n", profile.start.name, fmt::join(made.missing, ", "));
   }
   if (at_full_queue > 0) {
-    fmt::print(stderr, "{} calls waited for room in a full launch queue: their lengths are left out\n",
-               at_full_queue);
+    note("{} calls waited for room in a full launch queue: their lengths are left out\n", at_full_queue);
   }
   if (profile.simulated) {
-    fmt::print(
-        stderr,
+    note(
         "simulated by Lockstep, without a profiler: the numbers are those of the scenario's host; all of "
         "them derived\n");
   }
   if (profile.observed) {
-    fmt::print(
-        stderr,
-        "recorded with {}: times are longer than without, by how much is not known; all of them derived\n",
-        profile.observers.empty() ? "observers that the traces do not name" : profile.observers);
+    note("recorded with {}: times are longer than without, by how much is not known; all of them derived\n",
+         profile.observers.empty() ? "observers that the traces do not name" : profile.observers);
   }
   if (made.slower && *made.slower > kSlow) {
-    fmt::print(stderr,
-               "doubtful: the operators take {:.1f} times as long as {}'s (the median of those in both): a "
-               "slow CPU, or an observer{}\n",
-               *made.slower, profile.start.name,
-               profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
+    note(
+        "doubtful: the operators take {:.1f} times as long as {}'s (the median of those in both): a "
+        "slow CPU, or an observer{}\n",
+        *made.slower, profile.start.name,
+        profile.observed ? "" : " that the traces do not name? (--with-observers calls all derived)");
   } else if (made.slower && *made.slower > kSlower && !profile.simulated && !profile.observed &&
              !step_time_is_known) {
-    fmt::print(stderr,
-               "operators take {:.1f} times as long as {}'s: a slower CPU, on which the profiler takes more "
-               "than {}, too; "
-               "--step-time, of a step without it, tells how much\n",
-               *made.slower, profile.start.name, to_string(profile.event_cost));
+    note(
+        "operators take {:.1f} times as long as {}'s: a slower CPU, on which the profiler takes more "
+        "than {}, too; "
+        "--step-time, of a step without it, tells how much\n",
+        *made.slower, profile.start.name, to_string(profile.event_cost));
   }
   if (!made.slow_calls.empty()) {
     std::vector<std::string> calls;
     for (const SlowCall& call : made.slow_calls) {
       calls.push_back(fmt::format("{} {:.1f} times", call.key, call.factor));
     }
-    fmt::print(
-        stderr,
+    note(
         "doubtful: longer than {}'s are {}, operators {:.1f} times: did these calls wait, e.g. for room in a "
         "launch queue, which is seen where it holds 768 or more? a trace of a smaller batch tells\n",
         profile.start.name, fmt::join(calls, ", "), made.slower.value_or(1));
@@ -188,8 +183,8 @@ void tell(const HostProfile& made, std::size_t at_full_queue, const HostProfileO
 void warn_of_lost(const std::vector<kineto::RecordedTrace>& traces) {
   for (const kineto::RecordedTrace& trace : traces) {
     if (!trace.lost.empty()) {
-      fmt::print(stderr, "{}: warning: {} events whose time was lost are left out (e.g. {})\n", trace.file,
-                 trace.lost.size(), trace.names.text(trace.lost.front().name));
+      note("{}: warning: {} events whose time was lost are left out (e.g. {})\n", trace.file,
+           trace.lost.size(), trace.names.text(trace.lost.front().name));
     }
   }
 }
@@ -230,8 +225,7 @@ int calibrate_by_probe(const CalibrateHostOptions& options) {
   write_derived({name_of_profile(options), machine_in_words(probe), basis_in_words(probe, probed)},
                 probed.speed, start, options.output);
   if (probed.operators == 0) {
-    fmt::print(
-        stderr,
+    note(
         "no operator was launched: machines at one such speed differ by {:.0f} % on average. With PyTorch "
         "and a GPU the probe says more, and a trace of PyTorch's profiler the most\n",
         100 * probed.speed.machines);
@@ -262,8 +256,8 @@ int calibrate_by_machine(const CalibrateHostOptions& options) {
   write_derived(
       {name_of_profile(options), words, "the middle of the machines that are known, by core and clock"},
       speed, start, options.output);
-  fmt::print(stderr, "not measured: machines of which as much is known differ by {:.0f} % on average\n",
-             100 * speed.machines);
+  note("not measured: machines of which as much is known differ by {:.0f} % on average\n",
+       100 * speed.machines);
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "app/notes.hpp"
 #include "app/traced_kernels.hpp"
 #include "base/citation.hpp"
 #include "base/config_path.hpp"
@@ -56,7 +57,7 @@ void report(const std::filesystem::path& file, const KernelImportReport& found) 
         std::pair{found.not_modelled, "of kernels that networks do not answer for left out"}}) {
     text += count > 0 ? fmt::format(", {} {}", count, what) : std::string{};
   }
-  fmt::print(stderr, "{}\n", text);
+  note("{}\n", text);
 }
 
 /// Warns of a file that names another GPU's model than --gpu is.

@@ -13,6 +13,7 @@
 #include "app/commands/run.hpp"
 #include "app/comparison.hpp"
 #include "app/interruption.hpp"
+#include "app/notes.hpp"
 #include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "base/file.hpp"
@@ -59,8 +60,7 @@ void write_result(const Comparison& comparison, const std::string& json, ResultF
   write_whole_file(folder.staged() / kReportPage,
                    page_html({"compare", title, sentence_of(comparison), json}));
   folder.commit();
-  fmt::print(stderr, "results in {}\nlook at them: {}\n", folder.path().string(),
-             (folder.path() / kReportPage).string());
+  note("results in {}\nlook at them: {}\n", folder.path().string(), (folder.path() / kReportPage).string());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/answer.hpp"
 #include "app/file_kinds.hpp"
 #include "base/error.hpp"
 #include "base/explanation.hpp"
@@ -63,6 +64,7 @@ std::string explain_text(const std::string& key, const std::string& kind) {
 
 void add_explain_command(CLI::App& app, std::function<int()>& action) {
   const auto words = std::make_shared<std::pair<std::string, std::string>>();
+  const auto answer = std::make_shared<AnswerOptions>();
   CLI::App* command = app.add_subcommand("explain", "tell type, unit, default and meaning of a parameter");
   command->footer(
       "examples:\n"
@@ -74,9 +76,10 @@ void add_explain_command(CLI::App& app, std::function<int()>& action) {
       "KEY", words->first,
       "e.g. memory or cluster.network.shape, or a word to look for; without it: all parameters");
   command->add_option("--in", words->second, "in this kind of file: clusters, gpus, models, ...");
-  command->callback([words, &action] {
-    action = [words] {
-      fmt::print("{}", explain_text(words->first, words->second));
+  add_output_option(*command, *answer);
+  command->callback([words, answer, &action] {
+    action = [words, answer] {
+      give_answer(*answer, explain_text(words->first, words->second));
       return 0;
     };
   });

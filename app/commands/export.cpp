@@ -106,7 +106,8 @@ void add_export_command(CLI::App& app, std::function<int()>& action) {
       "them\n"
       "  lockstep export my/scenario.yaml -o traces --gzip --set workload.global_batch=64");
   command
-      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->add_option("SCENARIO", options->scenario,
+                   "a name of lockstep list, a scenario.yaml, its folder, or - for stdin")
       ->required();
   command->add_option("-o,--output", options->folder, "folder for the traces (default: lockstep-out/NAME)");
   command->add_option("--format", *format, "chakra (ET, wire format of schema 0.0.4 and 1.0.0)")

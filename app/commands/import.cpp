@@ -6,9 +6,14 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 
+#include "app/import_json.hpp"
+#include "app/notes.hpp"
+#include "app/result_folder.hpp"
 #include "app/trace_conversion.hpp"
 #include "base/config_path.hpp"
 #include "base/error.hpp"
@@ -95,14 +100,7 @@ void expect_one_job(const ImportedTraces& traces) {
   }
 }
 
-int list_traces(const ImportOptions& options, const std::vector<std::string>& files) {
-  const ImportedTraces traces = import_traces(files);
-  if (!options.chakra.empty()) {
-    expect_one_job(traces);
-    if (!traces.damaged.empty()) {  // the others would be a smaller job
-      throw std::invalid_argument{traces.damaged.front()};
-    }
-  }
+void print(const ImportedTraces& traces) {
   for (const replay::RankRecording* profile : traces.profiles()) {
     print(*profile);
   }
@@ -122,9 +120,35 @@ int list_traces(const ImportOptions& options, const std::vector<std::string>& fi
   for (const std::string& damaged : traces.damaged) {
     fmt::print("cannot be read: {}\n", damaged);
   }
+}
+
+/// Writes it where --json says. @return whether it takes the place of the text
+bool gives_json(const ImportOptions& options, const std::function<std::string()>& json) {
+  if (options.json == "-") {
+    fmt::print("{}", json());
+  } else if (!options.json.empty()) {
+    write_whole_file(options.json, json());
+  }
+  return options.json == "-";
+}
+
+int list_traces(const ImportOptions& options, const std::vector<std::string>& files) {
+  const ImportedTraces traces = import_traces(files);
+  if (!options.chakra.empty()) {
+    expect_one_job(traces);
+    if (!traces.damaged.empty()) {  // the others would be a smaller job
+      throw std::invalid_argument{traces.damaged.front()};
+    }
+  }
+  const bool is_json = gives_json(options, [&] { return traces_json(traces); });
+  if (!is_json) {
+    print(traces);
+  }
   if (!options.chakra.empty()) {
     ResultFolder folder{options.chakra, is_of_chakra};
-    fmt::print("{}", to_text(convert_into(folder, traces.replays.front(), traces.execution_traces, "")));
+    const std::string text =
+        to_text(convert_into(folder, traces.replays.front(), traces.execution_traces, ""));
+    is_json ? note(text) : fmt::print("{}", text);
   }
   return traces.damaged.empty() ? 0 : kExitInput;
 }
@@ -145,11 +169,16 @@ void describe(const ImportOptions& options, const std::vector<std::string>& file
   const std::string text = importing::text_of(draft);
   if (!options.output.empty()) {
     write_whole_file(options.output, text);
-    fmt::print(stderr, "{}scenario: {}\n", importing::remarks_text(draft), options.output);
+    note("{}scenario: {}\n", importing::remarks_text(draft), options.output);
+  }
+  const std::string launch =
+      options.emit.empty() ? ""
+                           : importing::launch_text(options.emit, importing::document_of(draft), configs);
+  if (gives_json(options, [&] { return draft_json(draft, launch); })) {
+    return;
   }
   if (!options.emit.empty()) {
-    const YamlDocument document = importing::document_of(draft);
-    fmt::print("{}", importing::launch_text(options.emit, document, configs));
+    fmt::print("{}", launch);
   } else if (options.output.empty()) {
     fmt::print("{}", text);
   }
@@ -161,6 +190,12 @@ int import_command(const ImportOptions& options) {
   std::vector<std::string> descriptions, traces;
   for (const std::string& file : options.files) {
     (importing::is_description(file) ? descriptions : traces).push_back(file);
+  }
+  check_outputs({options.output, options.json});
+  if (!options.json.empty() && !descriptions.empty() && !traces.empty()) {
+    throw std::invalid_argument{
+        fmt::format("--json: {} describes a job or a machine, {} is a trace: import them one after the other",
+                    descriptions.front(), traces.front())};
   }
   if (!descriptions.empty()) {
     describe(options, descriptions);
@@ -204,9 +239,12 @@ void add_import_command(CLI::App& app, std::function<int()>& action) {
           "YAML "
           "of NeMo, Megatron-Bridge or Accelerate, a topology of nvidia-smi, NCCL, InfiniBand or SLURM; or "
           "profiles of PyTorch (Kineto), its execution traces, Chakra traces, timelines of pipelines, or "
-          "folders of them")
+          "folders of them; - for stdin, which is no trace")
       ->required();
   command->add_option("-o,--output", options->output, "file for the scenario (default: stdout)");
+  command->add_option("--json", options->json,
+                      "the scenario and what was not understood, or what traces hold, as JSON; - for stdout "
+                      "instead of the text");
   command->add_option("--emit", options->emit,
                       "flags that start the job: megatron, torchtitan, deepspeed, torchrun");
   command->add_option("--chakra", options->chakra,

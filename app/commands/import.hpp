@@ -13,6 +13,7 @@ namespace lockstep {
 struct ImportOptions {
   std::vector<std::string> files;  ///< files, folders or ids of models
   std::string output;              ///< file for the scenario; empty: stdout
+  std::string json;                ///< `-`: to stdout instead of the text
   std::string emit;                ///< framework whose launch flags are printed; empty: none
   std::string chakra;              ///< folder for Chakra traces of the profiles; empty: none are written
 };

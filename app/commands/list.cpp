@@ -10,7 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
+#include "app/answer.hpp"
 #include "base/suggest.hpp"
 #include "base/yaml_document.hpp"
 #include "base/yaml_reader.hpp"
@@ -176,7 +176,7 @@ void add_list_command(CLI::App& app, std::function<int()>& action) {
   struct Wanted {
     std::string kind;
     bool names = false;
-    std::string json;
+    AnswerOptions answer;
   };
   const auto wanted = std::make_shared<Wanted>();
   CLI::App* command = app.add_subcommand("list", "name the shipped scenarios and configurations");
@@ -187,17 +187,14 @@ void add_list_command(CLI::App& app, std::function<int()>& action) {
   CLI::Option* kind =
       command->add_option("KIND", wanted->kind, "only these: scenarios, gpus, clusters, ..., importers");
   command->add_flag("--names", wanted->names, "names alone, one a line, for scripts")->needs(kind);
-  command->add_option("--json", wanted->json, "all as JSON; - for stdout instead of the text");
+  add_answer_options(*command, wanted->answer);
   command->callback([wanted, &action] {
     action = [wanted] {
       const ConfigPath configs = ConfigPath::standard();
       const std::string text = list_text(configs, wanted->kind);  // refuses an unknown kind
-      if (!wanted->json.empty() && wanted->json != "-") {
-        write_whole_file(wanted->json, list_json(configs, wanted->kind));
-      }
-      fmt::print("{}", wanted->json == "-" ? list_json(configs, wanted->kind)
-                       : wanted->names     ? names_text(configs, wanted->kind)
-                                           : text);
+      check_answer(wanted->answer);
+      give_answer(wanted->answer, wanted->names ? names_text(configs, wanted->kind) : text,
+                  [&] { return list_json(configs, wanted->kind); });
       return 0;
     };
   });

@@ -1,13 +1,12 @@
 #include "app/commands/manual.hpp"
 
-#include <fmt/core.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
 
+#include "app/answer.hpp"
 #include "app/manual.hpp"
 #include "app/version.hpp"
 
@@ -15,6 +14,7 @@ namespace lockstep {
 
 void add_manual_commands(CLI::App& app, std::function<int()>& action) {
   const auto shell = std::make_shared<std::string>();
+  const auto answer = std::make_shared<AnswerOptions>();
   CLI::App* completion = app.add_subcommand("completion", "print a completion script for a shell");
   completion->footer(
       "examples:\n"
@@ -23,9 +23,10 @@ void add_manual_commands(CLI::App& app, std::function<int()>& action) {
   completion->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  completion->callback([shell, &app, &action] {
-    action = [shell, &app] {
-      fmt::print("{}", completion_script(app, *shell));
+  add_output_option(*completion, *answer);
+  completion->callback([shell, answer, &app, &action] {
+    action = [shell, answer, &app] {
+      give_answer(*answer, completion_script(app, *shell));
       return 0;
     };
   });
@@ -33,9 +34,10 @@ void add_manual_commands(CLI::App& app, std::function<int()>& action) {
   manual->footer(
       "examples:\n"
       "  lockstep manual | man -l -");
-  manual->callback([&app, &action] {
-    action = [&app] {
-      fmt::print("{}", manual_page(app, kVersion));
+  add_output_option(*manual, *answer);
+  manual->callback([answer, &app, &action] {
+    action = [answer, &app] {
+      give_answer(*answer, manual_page(app, kVersion));
       return 0;
     };
   });

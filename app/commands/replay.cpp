@@ -84,7 +84,7 @@ class TimelineFile {
     if (!writer_) {
       return "null";
     }
-    writer_->finish();
+    writer_->finish({.path = result.path_pieces});
     page_->light(result.path_pieces);
     return page_->json(result.step_ends);
   }

@@ -198,9 +198,9 @@ bool is_of_run(const std::string& name) {
 }
 
 int run_command(const RunOptions& options) {
-  set_usual_log_level(options.quiet     ? spdlog::level::err
-                      : options.verbose ? spdlog::level::debug
-                                        : spdlog::level::warn);
+  if (options.verbose) {
+    set_usual_log_level(spdlog::level::debug);
+  }
   const Progress progress{options.quiet};
   const auto [path, configs, document] = open_scenario(options.scenario, options.overrides);
   progress.say("building " + path.string());
@@ -263,13 +263,18 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep run gpt2_8xa100 --no-timeline --json -\n"
       "  lockstep run gpt2_8xa100 --sensitivity                  what 10 % more of each resource would buy");
   command
-      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->add_option("SCENARIO", options->scenario,
+                   "a name of lockstep list, a scenario.yaml, its folder, or - for stdin")
       ->required();
   command->add_option("-o,--output", options->folder, "folder for the results (default: lockstep-out/NAME)");
   command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. parallelism.ranks=4")
       ->allow_extra_args(false);
   command->add_option("--json", options->json, "metrics as JSON; - for stdout instead of the answer");
   command->add_flag("--no-timeline", options->no_timeline, "write no timeline");
+  command->add_option(
+      "--timeline", options->timeline,
+      "name of the timeline's file: timeline.json.gz, or timeline.perfetto-trace for Perfetto's "
+      "own format (default: the first up to a million events)");
   command->add_option("--timeline-ranks", options->timeline_ranks,
                       "ranks in the timeline, e.g. 0,8-15 or all (default: all of up to 64; of more, one "
                       "for each class of alike ranks)");
@@ -278,6 +283,8 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
                    "most events of the timeline (default: 1000000 where --timeline-ranks says no ranks): the "
                    "last steps, and ranks that differ first")
       ->check(CLI::PositiveNumber);
+  command->add_option("--timeline-links", options->timeline_links,
+                      "busiest links in the timeline, with what they carry (default: 16); 0: none");
   command->add_flag("--timeline-per-rank", options->timeline_per_rank,
                     "a timeline file per rank, as HTA reads them");
   command->add_flag("--hta-compat", options->hta_names, "name collectives ncclKernel_..., as HTA expects");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,6 +22,7 @@ struct RunOptions {
   std::string timeline_ranks;  ///< as parse_ranks() reads them; empty: see run_command()
   std::string timeline;        ///< name of its file, whose ending says the format; empty: see run_command()
   std::uint64_t timeline_events = 0;  ///< most of the timeline; 0: kTimelineEvents, of ranks not asked for
+  std::size_t timeline_links = 16;    ///< busiest links in the timeline
   std::vector<std::string> tracing;   ///< settings of SimGrid's tracing, KEY:VALUE
   bool no_timeline = false;
   bool timeline_per_rank = false;

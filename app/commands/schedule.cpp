@@ -206,7 +206,8 @@ void add_schedule_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep schedule my.yaml --set schedule.phases.1.keep.top_mlp=0.25\n"
       "  lockstep schedule my.yaml --search \"top_mlp in 0.25..1, phases <= 4, full >= 20 %\"");
   command
-      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->add_option("SCENARIO", options->scenario,
+                   "a name of lockstep list, a scenario.yaml, its folder, or - for stdin")
       ->required();
   command->add_option("-o,--output", options->folder, "folder for the results (default: lockstep-out/NAME)");
   command->add_option("--set", *assignments, "KEY=VALUE: override a value, e.g. schedule.steps=100000")

@@ -1,16 +1,14 @@
 #include "app/commands/schema.hpp"
 
-#include <fmt/core.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <memory>
-#include <utility>
+#include <string>
 
+#include "app/answer.hpp"
 #include "app/file_kinds.hpp"
 #include "base/config_path.hpp"
-#include "base/file.hpp"
 #include "base/json_schema.hpp"
 
 namespace lockstep {
@@ -21,22 +19,18 @@ std::string schema_text(const std::string& kind) {
 }
 
 void add_schema_command(CLI::App& app, std::function<int()>& action) {
-  const auto words = std::make_shared<std::pair<std::string, std::string>>();
+  const auto kind = std::make_shared<std::string>();
+  const auto answer = std::make_shared<AnswerOptions>();
   CLI::App* command = app.add_subcommand("schema", "print the JSON Schema of a kind of file, for editors");
   command->footer(
       "examples:\n"
       "  lockstep schema -o scenario.schema.json\n"
       "  lockstep schema gpus");
-  command->add_option("KIND", words->first, "clusters, gpus, models, ...");
-  command->add_option("-o,--output", words->second, "write it to a file");
-  command->callback([words, &action] {
-    action = [words] {
-      const std::string text = schema_text(words->first);
-      if (words->second.empty()) {
-        fmt::print("{}", text);
-      } else {
-        write_whole_file(words->second, text);
-      }
+  command->add_option("KIND", *kind, "clusters, gpus, models, ...");
+  add_output_option(*command, *answer);
+  command->callback([kind, answer, &action] {
+    action = [kind, answer] {
+      give_answer(*answer, schema_text(*kind));
       return 0;
     };
   });

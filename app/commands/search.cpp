@@ -218,7 +218,8 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep search my/scenario.yaml -o best --effort 4 --seed 7\n"
       "  lockstep run my/scenario.yaml --set parallelism.embedding.plan=best/plan.yaml");
   command
-      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->add_option("SCENARIO", options->scenario,
+                   "a name of lockstep list, a scenario.yaml, its folder, or - for stdin")
       ->required();
   command->add_option("--method", options->method, known);
   command

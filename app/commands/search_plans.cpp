@@ -14,9 +14,7 @@
 #include "app/plans/plan_text.hpp"
 #include "app/report/page.hpp"
 #include "app/result_folder.hpp"
-#include "app/sweep/sweep_place.hpp"
 #include "base/file.hpp"
-#include "base/forked_tasks.hpp"
 #include "calibration/band.hpp"
 #include "calibration/tie.hpp"
 #include "import/launch_flags.hpp"
@@ -95,15 +93,6 @@ void write_files(const PlanEvaluator& evaluator, const PlanSearchResult& result,
   write_whole_file(folder / kReportPage, page_html(page));
 }
 
-void write_json(const PlanEvaluator& evaluator, const PlanSearchResult& result,
-                const SearchPlansOptions& options) {
-  if (options.json == "-") {
-    fmt::print("{}", plans_json(evaluator, result, options.keep));
-  } else if (!options.json.empty()) {
-    write_whole_file(options.json, plans_json(evaluator, result, options.keep));
-  }
-}
-
 int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const SearchPlansOptions& options,
            const fs::path& scenario, ResultFolder& folder) {
   if (result.enumeration.candidates.empty()) {
@@ -115,7 +104,7 @@ int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const
       folder.abandon();
       end_by(result.interruption);
     }
-    write_json(evaluator, result, options);
+    give_json(options, plans_json(evaluator, result, options.keep));
     if (result.too_big.empty()) {
       throw std::invalid_argument{nothing_built_text(evaluator, result)};
     }
@@ -126,7 +115,7 @@ int report(const PlanEvaluator& evaluator, const PlanSearchResult& result, const
   }
   write_files(evaluator, result, options, scenario, folder.staged());
   folder.commit();
-  write_json(evaluator, result, options);
+  give_json(options, plans_json(evaluator, result, options.keep));
   if (options.json != "-") {
     fmt::print("{}", plans_text(evaluator, result, options.keep));
     for (const std::string& sentence : evaluator.straddling(best_plans(result, 1).front().candidate)) {
@@ -166,30 +155,12 @@ int search_plans_command(const SearchPlansOptions& options) {
   return report(evaluator, result, options, path, folder);
 }
 
-namespace {
-
-/// Options that the command line gives as text.
-struct PlanCommandLine {
-  SearchPlansOptions options;
-  std::vector<std::string> assignments;
-  std::string budget;
-  std::size_t jobs = 0;
-};
-
-int plan_command(PlanCommandLine given) {
-  given.options.overrides = overrides_of(given.assignments);
-  if (!given.budget.empty()) {
-    given.options.budget = search_budget(given.budget);
-  }
-  given.options.jobs =
-      given.jobs > 0 ? given.jobs : static_cast<std::size_t>(usual_jobs({}, process_environment()));
-  return search_plans_command(given.options);
-}
-
-}  // namespace
-
 void add_plan_command(CLI::App& app, std::function<int()>& action) {
-  const auto given = std::make_shared<PlanCommandLine>();
+  struct Given {
+    SearchPlansOptions options;
+    PlanWords words;
+  };
+  const auto given = std::make_shared<Given>();
   SearchPlansOptions& options = given->options;
   CLI::App* command = app.add_subcommand("plan", "find the best parallel plans of a transformer");
   command->footer(
@@ -198,28 +169,18 @@ void add_plan_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep plan gpt3_175b_interleaved --budget 60s --only tensor=8 --only micro_batch=1,2\n"
       "  lockstep plan my.yaml --gpus 8,16,32                 what more GPUs would buy\n"
       "  lockstep plan my.yaml --emit megatron                the best plan as flags of Megatron-LM");
-  command->add_option("SCENARIO", options.scenario, "a name of lockstep list, a scenario.yaml, or its folder")
-      ->required();
-  command->add_option("-o,--output", options.folder, "folder for the results (default: lockstep-out/NAME)");
-  command->add_option("--set", given->assignments, "KEY=VALUE: override a value of the scenario")
-      ->allow_extra_args(false);
-  command->add_option("--only", options.only, "KEY=A,B: the choices of a searched key, e.g. tensor=4,8")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--gpus", options.gpus, "numbers of GPUs to plan for, e.g. 8,16 (default: the scenario's)")
-      ->delimiter(',');
-  command->add_option("--budget", given->budget,
-                      "time for the search, e.g. 10s (default: until all is done)");
+  add_plan_question(*command, options, given->words);
   command->add_option("--keep", options.keep, "plans to report")
       ->check(CLI::Range(1, kMost))
       ->capture_default_str();
-  command->add_option("-j,--jobs", given->jobs, "simulations at a time (default: cores)")
-      ->check(CLI::Range(1, kMost));
   command->add_option("--emit", options.emit,
                       "launch flags of each plan: megatron, torchtitan, deepspeed, torchrun");
-  command->add_option("--json", options.json, "the result as JSON; - for stdout instead of the text");
-  command->add_flag("-q,--quiet", options.quiet, "nothing on stderr but errors");
-  command->callback([given, &action] { action = [given] { return plan_command(*given); }; });
+  command->callback([given, &action] {
+    action = [given] {
+      complete(given->options, given->words);
+      return search_plans_command(given->options);
+    };
+  });
 }
 
 }  // namespace lockstep

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "scenario/overrides.hpp"
+#include "app/plans/plan_question.hpp"
 
 namespace CLI {
 class App;
@@ -14,18 +12,9 @@ class App;
 
 namespace lockstep {
 
-struct SearchPlansOptions {
-  std::string scenario;             ///< name of a shipped one, file or folder
-  std::string folder;               ///< where results go; empty: lockstep-out/NAME
-  std::vector<Override> overrides;  ///< of the scenario
-  std::vector<std::string> only;    ///< `tensor=4,8`: choices of a searched key
-  std::vector<int> gpus;            ///< numbers of GPUs to plan for; empty: the scenario's
-  std::optional<std::chrono::duration<double>> budget;
+struct SearchPlansOptions : PlanQuestion {
   std::size_t keep = 5;
-  std::size_t jobs = 1;
-  std::string json;  ///< `-`: to stdout instead of the text
   std::string emit;  ///< framework whose launch flags are written; empty: none
-  bool quiet = false;
 };
 
 /// Searches the parallel plans of a transformer's scenario: prints the best and the Pareto front, writes each

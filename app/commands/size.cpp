@@ -15,9 +15,7 @@
 #include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "app/size/size_text.hpp"
-#include "app/sweep/sweep_place.hpp"
 #include "base/file.hpp"
-#include "base/forked_tasks.hpp"
 #include "scenario/grown_cluster.hpp"
 #include "scenario/memory_demand.hpp"
 #include "scenario/opened_scenario.hpp"
@@ -28,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMost = 1'000'000;        // GPUs and jobs: beyond it something was mistyped
+constexpr int kMostNics = 1'000'000;    // beyond it something was mistyped
 constexpr double kMostTokens = 1e18;    // likewise
 constexpr std::size_t kMostSizes = 64;  // a search each
 
@@ -92,14 +90,6 @@ void write_files(const SizeAnswer& answer, const SizeQuestion& question, const O
   write_whole_file(folder / kReportPage, page_html(page));
 }
 
-void write_json(const std::string& json, const SizeOptions& options) {
-  if (options.json == "-") {
-    fmt::print("{}", json);
-  } else if (!options.json.empty()) {
-    write_whole_file(options.json, json);
-  }
-}
-
 /// @throws OutOfMemoryError where no size has room for a plan, std::invalid_argument where none has one else
 [[noreturn]] void refuse(const SizeAnswer& answer) {
   const bool is_memory =
@@ -148,12 +138,12 @@ int size_command(const SizeOptions& options) {
       fmt::print(stderr, "stopped before a plan was found\n");
       end_by(answer.interruption);
     }
-    write_json(size_json(answer, question, options.scenario), options);
+    give_json(options, size_json(answer, question, options.scenario));
     refuse(answer);
   }
   write_files(answer, question, scenario, options, folder.staged());
   folder.commit();
-  write_json(size_json(answer, question, options.scenario), options);
+  give_json(options, size_json(answer, question, options.scenario));
   if (options.json != "-") {
     fmt::print("{}", size_text(answer, question, options.scenario));
   }
@@ -172,17 +162,13 @@ namespace {
 /// Options that the command line gives as text.
 struct SizeCommandLine {
   SizeOptions options;
-  std::vector<std::string> assignments;
-  std::string budget, tokens, days, price;
-  std::size_t jobs = 0;
+  PlanWords words;
+  std::string tokens, days, price;
 };
 
 int run_size(SizeCommandLine given) {
   SizeOptions& options = given.options;
-  options.overrides = overrides_of(given.assignments);
-  if (!given.budget.empty()) {
-    options.budget = search_budget(given.budget);
-  }
+  complete(options, given.words);
   if (!given.tokens.empty()) {
     options.tokens = tokens_of(given.tokens);
   }
@@ -192,24 +178,7 @@ int run_size(SizeCommandLine given) {
   if (!given.price.empty()) {
     options.price = positive("--price", given.price, "2.5");
   }
-  options.jobs =
-      given.jobs > 0 ? given.jobs : static_cast<std::size_t>(usual_jobs({}, process_environment()));
   return size_command(options);
-}
-
-void add_question(CLI::App& command, SizeCommandLine& given) {
-  SizeOptions& options = given.options;
-  command
-      .add_option("--gpus", options.gpus,
-                  "numbers of GPUs to look at, e.g. 128,256 (default: the scenario's, twice, four times)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, kMost));
-  command.add_option("--nics", options.nics, "numbers of NICs of a node to look at, e.g. 1,4,8")
-      ->delimiter(',')
-      ->check(CLI::Range(1, kMost));
-  command.add_option("--tokens", given.tokens, "tokens of the whole training, e.g. 15T, 300B");
-  command.add_option("--days", given.days, "days that the training may take");
-  command.add_option("--price", given.price, "for a GPU and hour, in any currency (default: the scenario's)");
 }
 
 }  // namespace
@@ -224,20 +193,14 @@ void add_size_command(CLI::App& app, std::function<int()>& action) {
       "  lockstep size llama3_8b_fsdp --tokens 15T --days 30 --price 2.5\n"
       "  lockstep size llama3_8b_fsdp --gpus 128,256,512 --tokens 15T --budget 60s\n"
       "  lockstep size my.yaml --gpus 64 --nics 1,2,4,8                what more NICs would buy");
-  command->add_option("SCENARIO", options.scenario, "a name of lockstep list, a scenario.yaml, or its folder")
-      ->required();
-  command->add_option("-o,--output", options.folder, "folder for the results (default: lockstep-out/NAME)");
-  command->add_option("--set", given->assignments, "KEY=VALUE: override a value of the scenario")
-      ->allow_extra_args(false);
-  add_question(*command, *given);
-  command->add_option("--only", options.only, "KEY=A,B: the choices of a searched key, e.g. tensor=4,8")
-      ->allow_extra_args(false);
-  command->add_option("--budget", given->budget,
-                      "time for all searches together, e.g. 60s (default: until all is done)");
-  command->add_option("-j,--jobs", given->jobs, "simulations at a time (default: cores)")
-      ->check(CLI::Range(1, kMost));
-  command->add_option("--json", options.json, "the result as JSON; - for stdout instead of the text");
-  command->add_flag("-q,--quiet", options.quiet, "nothing on stderr but errors");
+  add_plan_question(*command, options, given->words);
+  command->add_option("--nics", options.nics, "numbers of NICs of a node to look at, e.g. 1,4,8")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostNics));
+  command->add_option("--tokens", given->tokens, "tokens of the whole training, e.g. 15T, 300B");
+  command->add_option("--days", given->days, "days that the training may take");
+  command->add_option("--price", given->price,
+                      "for a GPU and hour, in any currency (default: the scenario's)");
   command->callback([given, &action] { action = [given] { return run_size(*given); }; });
 }
 

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "scenario/overrides.hpp"
+#include "app/plans/plan_question.hpp"
 
 namespace CLI {
 class App;
@@ -14,20 +12,11 @@ class App;
 
 namespace lockstep {
 
-struct SizeOptions {
-  std::string scenario;             ///< name of a shipped one, file or folder
-  std::string folder;               ///< where results go; empty: lockstep-out/NAME
-  std::vector<Override> overrides;  ///< of the scenario
-  std::vector<std::string> only;    ///< `tensor=4,8`: choices of a searched key
-  std::vector<int> gpus;            ///< sizes; empty: the scenario's, twice and four times as many
-  std::vector<int> nics;            ///< plugged in on each node; empty: as the scenario has it
-  std::optional<double> tokens;     ///< of the training
+struct SizeOptions : PlanQuestion {
+  std::vector<int> nics;         ///< plugged in on each node; empty: as the scenario has it
+  std::optional<double> tokens;  ///< of the training
   std::optional<double> most_days;
   std::optional<double> price;  ///< for a GPU and hour; none: the scenario's
-  std::optional<std::chrono::duration<double>> budget;
-  std::size_t jobs = 1;
-  std::string json;  ///< `-`: to stdout instead of the text
-  bool quiet = false;
 };
 
 /// Searches the fastest plan on each number of GPUs, and prints which of them trains the tokens in time for

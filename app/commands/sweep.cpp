@@ -161,7 +161,8 @@ void add_sweep_command(CLI::App& app, std::function<int()>& action) {
       "  mpirun -n 8 lockstep sweep how_many_nics -o nics         processes share the points\n"
       "  lockstep sweep how_many_nics -o nics --slurm nics.sh     a job array that does");
   command
-      ->add_option("SCENARIO", options->scenario, "a name of lockstep list, a scenario.yaml, or its folder")
+      ->add_option("SCENARIO", options->scenario,
+                   "a name of lockstep list, a scenario.yaml, its folder, or - for stdin")
       ->required();
   command->add_option("-o,--output", options->folder,
                       "folder for the results (default: lockstep-out/NAME); points that it has are kept");

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/answer.hpp"
 #include "app/commands/synth_subcommands.hpp"
 #include "app/synth_inputs.hpp"
 #include "base/units.hpp"
@@ -26,7 +27,7 @@ using Json = nlohmann::ordered_json;
 struct ScoreCommand {
   std::string sample, source;
   std::vector<std::string> trained_on;
-  bool json = false;
+  AnswerOptions answer;
 };
 
 Json json_of(const synth::Score& score) {
@@ -50,21 +51,23 @@ Json json_of(const synth::Score& score) {
           {"size_distance_octaves", score.size_distance}};
 }
 
-void print_score(const synth::Score& score) {
-  fmt::print(
+std::string text_of(const synth::Score& score) {
+  std::string text =
       "class              launches           share of time      KS of durations\n"
-      "                   sample   source    sample   source    plain   by time\n");
+      "                   sample   source    sample   source    plain   by time\n";
   for (const synth::ClassScore& row : score.classes) {
-    fmt::print("{:<18} {:>6} {:>8} {:>8.1f} % {:>6.1f} % {:>8.3f} {:>9.3f}\n", row.name, row.sampled,
-               row.source, 100 * row.sampled_share, 100 * row.source_share, row.duration_ks, row.weighted_ks);
+    text += fmt::format("{:<18} {:>6} {:>8} {:>8.1f} % {:>6.1f} % {:>8.3f} {:>9.3f}\n", row.name, row.sampled,
+                        row.source, 100 * row.sampled_share, 100 * row.source_share, row.duration_ks,
+                        row.weighted_ks);
   }
-  fmt::print(
+  text += fmt::format(
       "\nclass mix, total variation      {:.4f}\nKS of message sizes             {:.4f}\n"
       "KS of host times                {:.4f}\nkernel time, sample over source {:.4f}\n"
       "message bytes, likewise         {:.4f}\nedits of the sequence           {:.4f} of its length\n"
       "messages moved                  {:.4f} octaves\n",
       score.class_mix, score.message_ks, score.host_gap_ks, score.work_ratio, score.message_ratio,
       score.sequence_distance, score.size_distance);
+  return text;
 }
 
 synth::Recording recording_named(const std::string& job) {
@@ -92,33 +95,42 @@ const synth::ClassScore* class_in(const synth::Score& score, const std::string& 
   return found == score.classes.end() ? nullptr : &*found;
 }
 
-void print_baselines(const synth::Score& score, const BaselineScores& baselines) {
-  fmt::print("\nKS by time          sample  bootstrap   Markov chain\n");
+std::string text_of(const synth::Score& score, const BaselineScores& baselines) {
+  std::string text = "\nKS by time          sample  bootstrap   Markov chain\n";
   for (const synth::ClassScore& row : score.classes) {
     const synth::ClassScore* const boot = class_in(baselines.bootstrap, row.name);
     const synth::ClassScore* const chain = class_in(baselines.markov, row.name);
-    fmt::print("{:<18} {:>7.3f} {:>10.3f} {:>14.3f}\n", row.name, row.weighted_ks,
-               boot != nullptr ? boot->weighted_ks : 1, chain != nullptr ? chain->weighted_ks : 1);
+    text += fmt::format("{:<18} {:>7.3f} {:>10.3f} {:>14.3f}\n", row.name, row.weighted_ks,
+                        boot != nullptr ? boot->weighted_ks : 1, chain != nullptr ? chain->weighted_ks : 1);
   }
   const auto line = [&](const char* what, double synth::Score::*value) {
-    fmt::print("{:<18} {:>7.3f} {:>10.3f} {:>14.3f}\n", what, score.*value, baselines.bootstrap.*value,
-               baselines.markov.*value);
+    text += fmt::format("{:<18} {:>7.3f} {:>10.3f} {:>14.3f}\n", what, score.*value,
+                        baselines.bootstrap.*value, baselines.markov.*value);
   };
   line("class mix", &synth::Score::class_mix);
   line("message sizes", &synth::Score::message_ks);
   line("host times", &synth::Score::host_gap_ks);
   line("edits", &synth::Score::sequence_distance);
   line("kernel time ratio", &synth::Score::work_ratio);
+  return text;
 }
 
 int score_command(const ScoreCommand& command) {
+  check_answer(command.answer);
   const synth::Recording truth = recording_named(command.source);
   const synth::Score score = synth::compare(recording_named(command.sample), truth);
   std::optional<BaselineScores> baselines;
   if (!command.trained_on.empty()) baselines = baseline_scores(command.trained_on, truth);
   const auto sampled = simulated_step(command.sample);
   const auto source = simulated_step(command.source);
-  if (command.json) {
+  std::string text = text_of(score);
+  if (baselines) text += text_of(score, *baselines);
+  if (sampled && source) {
+    text += fmt::format("step, simulated                 {:.3f} ms against {:.3f} ms, {:+.2f} %\n",
+                        1e3 * sampled->in_base_units(), 1e3 * source->in_base_units(),
+                        100 * (*sampled / *source - 1));
+  }
+  give_answer(command.answer, text, [&] {
     Json all = json_of(score);
     all["sampled_step_seconds"] = sampled ? Json(sampled->in_base_units()) : Json();
     if (baselines) {
@@ -126,15 +138,8 @@ int score_command(const ScoreCommand& command) {
       all["markov_chain"] = json_of(baselines->markov);
     }
     all["source_step_seconds"] = source ? Json(source->in_base_units()) : Json();
-    fmt::print("{}\n", all.dump(2));
-    return 0;
-  }
-  print_score(score);
-  if (baselines) print_baselines(score, *baselines);
-  if (sampled && source) {
-    fmt::print("step, simulated                 {:.3f} ms against {:.3f} ms, {:+.2f} %\n",
-               1e3 * sampled->in_base_units(), 1e3 * source->in_base_units(), 100 * (*sampled / *source - 1));
-  }
+    return all.dump(2) + "\n";
+  });
   return 0;
 }
 
@@ -151,7 +156,7 @@ void add_synth_score(CLI::App& parent, std::function<int()>& action) {
           "jobs that the model was fitted to: adds what nodes drawn from them reach, by lot and as a "
           "Markov chain of classes")
       ->allow_extra_args(false);
-  command->add_flag("--json", options->json, "as JSON");
+  add_answer_options(*command, options->answer);
   command->callback([options, &action] { action = [options] { return score_command(*options); }; });
 }
 

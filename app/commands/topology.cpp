@@ -1,7 +1,5 @@
 #include "app/commands/topology.hpp"
 
-#include <fmt/core.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -15,6 +13,7 @@
 #include "base/file.hpp"
 #include "base/suggest.hpp"
 #include "scenario/machine_called.hpp"
+#include "scenario/opened_scenario.hpp"
 #include "topology/render_dot.hpp"
 #include "topology/render_svg.hpp"
 
@@ -40,7 +39,8 @@ VertexId vertex_called(const Fabric& fabric, const std::string& name) {
 
 int topology_command(const TopologyOptions& options) {
   const Fabric fabric = machine_called(options.cluster, options.overrides);
-  check_outputs({options.dot, options.svg, options.json});
+  const std::string name = options.cluster == "-" ? kStandardInput : options.cluster;
+  check_outputs({options.dot, options.svg, options.answer.json, options.answer.output});
   std::vector<AskedRoute> routes;
   for (const auto& [from, to] : options.routes) {
     routes.push_back({vertex_called(fabric, from), vertex_called(fabric, to), options.flow});
@@ -51,14 +51,8 @@ int topology_command(const TopologyOptions& options) {
   if (!options.svg.empty()) {
     write_whole_file(options.svg, to_svg(fabric));
   }
-  if (options.json == "-") {
-    fmt::print("{}\n", topology_json(options.cluster, fabric, routes));
-    return 0;
-  }
-  if (!options.json.empty()) {
-    write_whole_file(options.json, topology_json(options.cluster, fabric, routes) + "\n");
-  }
-  fmt::print("{}", topology_text(options.cluster, fabric, routes));
+  give_answer(options.answer, topology_text(name, fabric, routes),
+              [&] { return topology_json(name, fabric, routes) + "\n"; });
   return 0;
 }
 
@@ -77,7 +71,7 @@ void add_topology_command(CLI::App& app, std::function<int()>& action) {
       ->add_option(
           "CLUSTER", options->cluster,
           "e.g. dgx_a100, 'dgx_a100 x 4', a name of configs/clusters, a scenario or its name, a file "
-          "of a node or cluster, or one in place: '{ nodes: [dgx_a100 x 4] }'")
+          "of a node or cluster, one in place: '{ nodes: [dgx_a100 x 4] }', or - for stdin")
       ->required();
   const auto assignments = std::make_shared<std::vector<std::string>>();
   command->add_option("--set", *assignments, "KEY=VALUE: override a value of the scenario")
@@ -87,7 +81,7 @@ void add_topology_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--flow", options->flow, "which of parallel connections --route shows (default 0)");
   command->add_option("--dot", options->dot, "write a Graphviz file");
   command->add_option("--svg", options->svg, "write a picture");
-  command->add_option("--json", options->json, "write everything as JSON; - for stdout");
+  add_answer_options(*command, options->answer);
   command->callback([options, assignments, &action] {
     action = [options, assignments] {
       options->overrides = overrides_of(*assignments);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/answer.hpp"
 #include "scenario/overrides.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
@@ -21,7 +22,7 @@ struct TopologyOptions {
   std::uint64_t flow = 0;
   std::string dot;  ///< files; empty: not asked for
   std::string svg;
-  std::string json;  ///< `-`: to stdout, instead of the text
+  AnswerOptions answer;
 };
 
 /// Shows a cluster: inventory, bandwidth and latency between GPUs, routes. Returns the exit code.

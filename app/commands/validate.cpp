@@ -14,6 +14,8 @@
 #include <tuple>
 #include <utility>
 
+#include "app/answer.hpp"
+#include "app/notes.hpp"
 #include "app/report/page.hpp"
 #include "app/validation_json.hpp"
 #include "base/error.hpp"
@@ -36,7 +38,7 @@ struct ValidateOptions {
   std::vector<std::string> sets;
   bool all = false;  ///< sets
   std::string data;
-  std::string json;  ///< `-`: to stdout instead of the tables
+  AnswerOptions answer;
   std::string plot;  ///< folder; empty: no plots
   bool points = false;
   bool default_host = false;
@@ -112,7 +114,7 @@ std::vector<std::string> sets_at_hand(const ConfigPath& configs, const std::file
     const auto file = configs.find(ValidationSet::kConfigKind, name);
     const auto set = read_file<ValidationSet>(file, configs);
     if (const auto table = missing_table(set, folder_of_tables(set, file, data))) {
-      fmt::print(stderr, "{}: left out, its measurements are not here: {}\n", name, table->string());
+      note("{}: left out, its measurements are not here: {}\n", name, table->string());
     } else {
       sets.push_back(name);
     }
@@ -142,13 +144,12 @@ std::string json_of(const std::vector<Validation>& validations) {
   return text + "]\n";
 }
 
-void print(const std::vector<Validation>& validations, PrintedPoints points) {
+std::string text_of(const std::vector<Validation>& validations, PrintedPoints points) {
+  std::string text;
   for (const Validation& validation : validations) {
-    fmt::print("{}\n", validation_text(validation, points));
+    text += validation_text(validation, points) + "\n";
   }
-  if (validations.size() > 1) {
-    fmt::print("{}", validation_summary(validations));
-  }
+  return validations.size() > 1 ? text + validation_summary(validations) : text;
 }
 
 std::string sentence_of(const std::vector<Validation>& validations) {
@@ -196,20 +197,16 @@ void draw(const std::vector<Validation>& validations, const std::filesystem::pat
 }
 
 int validate_command(const ValidateOptions& options) {
+  check_answer(options.answer);
   const auto configs = ConfigPath::standard();
   const std::vector<Validation> validations = validate_sets(
       sets_of(options, configs), configs, {options.data, options.every, options.jobs, options.default_host});
   if (!options.plot.empty()) {
     draw(validations, options.plot);
   }
-  if (!options.json.empty() && options.json != "-") {
-    write_whole_file(options.json, json_of(validations));
-  }
-  if (options.json == "-") {
-    fmt::print("{}", json_of(validations));
-  } else {
-    print(validations, options.points ? PrintedPoints::All : PrintedPoints::FewOrWorst);
-  }
+  give_answer(options.answer,
+              text_of(validations, options.points ? PrintedPoints::All : PrintedPoints::FewOrWorst),
+              [&] { return json_of(validations); });
   return 0;
 }
 
@@ -267,7 +264,7 @@ std::vector<Validation> validate_sets(const std::vector<std::string>& names, con
   std::size_t done = 0;
   const auto tell = [&](std::size_t set) {
     if (names.size() > 1) {
-      fmt::print(stderr, "{} of {}: {}\n", ++done, names.size(), names[set]);
+      note("{} of {}: {}\n", ++done, names.size(), names[set]);
     }
   };
   const std::vector<std::vector<PredictedTimes>> times = predict_side_by_side(rows, run.jobs, tell);
@@ -303,8 +300,7 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
       "--data", options->data,
       "folder of the measured tables (default: ../shared/data beside the checkout); those that are "
       "shipped are beside their set");
-  command->add_option("--json", options->json,
-                      "points and errors as JSON; - for stdout instead of the tables");
+  add_answer_options(*command, options->answer);
   command->add_option(
       "--plot", options->plot,
       "folder for report.html, a residual plot (SVG) of each set and, of several, charts of all errors");

@@ -4,15 +4,17 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "app/plans/plan_text.hpp"
-#include "app/sweep/plot.hpp"
+#include "base/chart.hpp"
 #include "base/svg.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr double kLeft = 80, kTop = 50, kWidth = 620, kHeight = 360;
+constexpr ChartPanel kPanel{80, 50, 620, 360};
 constexpr double kShownBeyondFront = 3;  // step times up to so often the slowest of the front
 constexpr std::size_t kMostDots = 1500;  // of estimates for a number of GPUs, the fastest
 constexpr std::size_t kLongestName = 90;
@@ -48,7 +50,8 @@ class ParetoPicture {
       name.resize(kLongestName);
       name += " ...";
     }
-    svg_.add(R"(<text x="{}" y="24" font-size="13" font-weight="bold">{}</text>)", kLeft, svg_escaped(name));
+    svg_.add(R"(<text x="{}" y="24" font-size="13" font-weight="bold">{}</text>)", kPanel.left,
+             svg_escaped(name));
     draw_axes();
     std::map<int, std::size_t> dots;  // by number of GPUs
     for (const FoundPlan& plan : result_.estimated) {
@@ -66,18 +69,15 @@ class ParetoPicture {
       }
     }
     draw_own();
-    draw_legend();
-    return svg_.document(kLeft + kWidth + 40,
-                         kTop + kHeight + 90 + 20 * static_cast<double>(evaluator_.problem().gpus.size()),
-                         12);
+    const double end = draw_words();
+    return svg_.document(kPanel.right() + 40, end + 30, 12);
   }
 
  private:
   [[nodiscard]] double x_of(const FoundPlan& plan) const { return x_of(plan.figures().step); }
-  [[nodiscard]] double x_of(double step) const { return kLeft + kWidth * (step - first_) / (step_ - first_); }
-  [[nodiscard]] double y_of(const FoundPlan& plan) const {
-    return kTop + kHeight * (1 - plan.figures().memory / (1.05 * memory_));
-  }
+  [[nodiscard]] double x_of(double step) const { return kPanel.across({first_, step_}).at(step); }
+  [[nodiscard]] double y_of(const FoundPlan& plan) const { return y_of(plan.figures().memory); }
+  [[nodiscard]] double y_of(double memory) const { return kPanel.upwards({0, 1.05 * memory_}).at(memory); }
   [[nodiscard]] bool is_inside(const FoundPlan& plan) const {
     return plan.figures().step <= step_ && plan.figures().memory <= 1.05 * memory_;
   }
@@ -110,47 +110,38 @@ class ParetoPicture {
       return;
     }
     const double x = x_of(result_.own->step);
-    const double y = kTop + kHeight * (1 - result_.own->normalised_memory / (1.05 * memory_));
+    const double y = y_of(result_.own->normalised_memory);
     svg_.add(R"(<path d="M{:.1f} {:.1f} l12 12 m0 -12 l-12 12" stroke="#000000" stroke-width="2"/>)", x - 6,
              y - 6);
   }
 
   void draw_axes() {
-    const double seconds = axis_step(step_ - first_), giga = axis_step(memory_ / 1e9);
-    for (double value = seconds * std::ceil(first_ / seconds); value <= step_; value += seconds) {
-      const double x = x_of(value);
-      svg_.add(R"(<path d="M{:.1f} {} V{}" stroke="#eeeeee"/>)", x, kTop, kTop + kHeight);
-      svg_.add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.6g}</text>)", x, kTop + kHeight + 18,
-               value);
-    }
-    for (double value = 0; value * 1e9 <= 1.05 * memory_; value += giga) {
-      const double y = kTop + kHeight * (1 - value * 1e9 / (1.05 * memory_));
-      svg_.add(R"(<path d="M{} {:.1f} H{}" stroke="#eeeeee"/>)", kLeft, y, kLeft + kWidth);
-      svg_.add(R"(<text x="{}" y="{:.1f}" text-anchor="end">{:.6g}</text>)", kLeft - 8, y + 4, value);
-    }
+    draw_axis(svg_, kPanel, ChartSide::Bottom, kPanel.across({first_, step_}), round_ticks({first_, step_}));
+    const ChartScale::Range gigabytes{0, 1.05 * memory_ / 1e9};
+    draw_axis(svg_, kPanel, ChartSide::Left, kPanel.upwards(gigabytes), round_ticks(gigabytes));
     const double capacity = evaluator_.capacity().in_base_units();
     if (std::isfinite(capacity)) {
-      const double y = kTop + kHeight * (1 - capacity / (1.05 * memory_));
-      svg_.add(R"(<path d="M{} {:.1f} H{}" stroke="#aa0000" stroke-dasharray="5 4"/>)", kLeft, y,
-               kLeft + kWidth);
+      svg_.add(R"(<path d="M{} {:.1f} H{}" stroke="#aa0000" stroke-dasharray="5 4"/>)", kPanel.left,
+               y_of(capacity), kPanel.right());
     }
-    svg_.add(R"(<text x="{}" y="{}" text-anchor="end" fill="#444444">step time, s</text>)", kLeft + kWidth,
-             kTop + kHeight + 38);
-    svg_.add(R"(<text x="{}" y="{}" fill="#444444">GPU memory, peak, GB (dashed: what there is)</text>)",
-             kLeft, kTop - 8);
+    draw_axis_name(svg_, kPanel, ChartSide::Bottom, "step time, s");
+    draw_axis_name(svg_, kPanel, ChartSide::Left, "GPU memory, peak, GB (dashed: what there is)");
   }
 
-  void draw_legend() {
-    double y = kTop + kHeight + 40;
-    const auto& gpus = evaluator_.problem().gpus;
-    for (std::size_t i = 0; i < gpus.size(); ++i, y += 20) {
-      svg_.add("{}", svg_mark(i, {kLeft + 6, y - 4}));
-      svg_.add(R"(<text x="{}" y="{}">{} GPUs, simulated</text>)", kLeft + 20, y, gpus[i]);
+  /// The legend, and what else is drawn. @return where it ends
+  double draw_words() {
+    std::vector<std::string> names;
+    for (const int gpus : evaluator_.problem().gpus) {
+      names.push_back(fmt::format("{} GPUs, simulated", gpus));
     }
-    svg_.add(R"(<text x="{}" y="{}">circles: the Pareto front; cross: the scenario's own plan</text>)",
-             kLeft + 20, y);
-    svg_.add(R"(<text x="{}" y="{}">grey: estimated (of each number of GPUs the {} fastest)</text>)",
-             kLeft + 20, y + 20, kMostDots);
+    double y =
+        draw_legend(svg_, {kPanel.left, kPanel.bottom() + 60, kPanel.width, 0}, LegendMark::Point, names);
+    const double x = kPanel.left + SvgLegend::kText;
+    svg_.add(R"(<text x="{}" y="{}">circles: the Pareto front; cross: the scenario's own plan</text>)", x, y);
+    y += 20;
+    svg_.add(R"(<text x="{}" y="{}">grey: estimated (of each number of GPUs the {} fastest)</text>)", x, y,
+             kMostDots);
+    return y;
   }
 
   const PlanEvaluator& evaluator_;

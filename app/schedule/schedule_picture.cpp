@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "app/schedule/schedule_report.hpp"
-#include "app/sweep/plot.hpp"
+#include "base/chart.hpp"
 #include "base/svg.hpp"
 
 namespace lockstep {
@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kLeft = 110, kWidth = 700, kRow = 34, kTop = 50;
 constexpr double kSteps = 200;           // height of the panel of steps
+constexpr double kColumns = 480;         // its width
 constexpr std::size_t kMostColumns = 8;  // distinct phases that are drawn
 constexpr double kGlyph = 6.2;           // of 12 pixels' height, mean width
 
@@ -64,6 +65,7 @@ class SchedulePicture {
   /// The dense training above the schedule, along time.
   void draw_trainings() {
     const double dense = prediction_.totals.dense_seconds;
+    draw_time_axis(kTop + 2 * kRow);
     svg_.add(R"(<text x="{}" y="{}" text-anchor="end">dense</text>)", kLeft - 8, kTop + 20);
     svg_.add(R"(<text x="{}" y="{}" text-anchor="end">schedule</text>)", kLeft - 8, kTop + kRow + 20);
     box(kLeft, kTop, x_of(dense) - kLeft, kRow - 8, R"(fill="#bbbbbb")", "dense: " + long_time(dense));
@@ -79,7 +81,6 @@ class SchedulePicture {
       svg_.add(R"(<text x="{:.1f}" y="{}" fill="#007a59">{}</text>)", x_of(at) + 4, kTop + kRow + 18,
                fitting("saved " + long_time(saved), x_of(dense) - x_of(at) - 4));
     }
-    draw_time_axis(kTop + 2 * kRow);
   }
 
   double draw_phase(const PredictedPhase& phase, double at) {
@@ -103,15 +104,11 @@ class SchedulePicture {
     return at + seconds;
   }
 
-  void draw_time_axis(double y) {
-    const double step = axis_step(longest_ / unit_.seconds);
-    for (double value = 0; value <= longest_ / unit_.seconds * (1 + 1e-9); value += step) {
-      const double x = x_of(value * unit_.seconds);
-      svg_.add(R"(<path d="M{:.1f} {} v-6" stroke="#888888"/>)", x, y + 2);
-      svg_.add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.6g}</text>)", x, y + 18, value);
-    }
-    svg_.add(R"(<text x="{}" y="{}" text-anchor="end" fill="#444444">time, {} (orange: transitions)</text>)",
-             kLeft + kWidth, y + 36, unit_.name);
+  void draw_time_axis(double bottom) {
+    const ChartPanel panel{kLeft, kTop, kWidth, bottom - kTop};
+    const ChartScale::Range values{0, longest_ / unit_.seconds};
+    draw_axis(svg_, panel, ChartSide::Bottom, panel.across(values), round_ticks(values));
+    draw_axis_name(svg_, panel, ChartSide::Bottom, fmt::format("time, {} (orange: transitions)", unit_.name));
   }
 
   /// A column for each distinct phase, the full step first.
@@ -131,7 +128,7 @@ class SchedulePicture {
         R"(<text x="{}" y="{}" font-weight="bold">a step, by part{}; line: what its FLOPs promise</text>)",
         kLeft, top - 12, prediction_.full.along_path ? " of the critical path" : "");
     draw_step_axis(top, longest);
-    const double pitch = 480.0 / static_cast<double>(columns.size());
+    const double pitch = kColumns / static_cast<double>(columns.size());
     for (std::size_t i = 0; i < columns.size(); ++i) {
       draw_column({kLeft + pitch * (static_cast<double>(i) + 0.15), top, 0.7 * pitch, longest}, *columns[i],
                   names[i]);
@@ -141,13 +138,9 @@ class SchedulePicture {
 
   void draw_step_axis(double top, double longest) {
     const TimeUnit unit = unit_for(longest);
-    const double step = axis_step(longest / unit.seconds);
-    for (double value = 0; value <= longest / unit.seconds * (1 + 1e-9); value += step) {
-      const double y = top + kSteps * (1 - value * unit.seconds / longest);
-      svg_.add(R"(<path d="M{} {:.1f} h480" stroke="#eeeeee"/>)", kLeft, y);
-      svg_.add(R"(<text x="{}" y="{:.1f}" text-anchor="end">{:.6g} {}</text>)", kLeft - 8, y + 4, value,
-               unit.name);
-    }
+    const ChartPanel panel{kLeft, top, kColumns, kSteps};
+    const ChartScale::Range values{0, longest / unit.seconds};
+    draw_axis(svg_, panel, ChartSide::Left, panel.upwards(values), round_ticks(values, unit.name));
   }
 
   struct Column {
@@ -179,12 +172,11 @@ class SchedulePicture {
   }
 
   void draw_parts_legend(double top) {
-    double y = top + 8;
+    std::vector<std::string> names;
     for (const auto& [part, what] : names_of(StepPart{})) {
-      box(kLeft + 510, y - 9, 12, 12, svg_bar(static_cast<std::size_t>(part)), what);
-      svg_.add(R"(<text x="{}" y="{:.1f}">{}</text>)", kLeft + 530, y + 1, what);
-      y += 20;
+      names.emplace_back(what);
     }
+    draw_legend(svg_, {kLeft + kColumns + 30, top + 8, kWidth - kColumns - 30, 0}, LegendMark::Bar, names);
   }
 
   /// FLOPs saved, less what each part takes of it, is time saved.
@@ -203,39 +195,36 @@ class SchedulePicture {
       least = std::min(least, sum);
       most = std::max(most, sum);
     }
-    scale_ = {kLeft + 60, 560.0 / std::max(1e-9, most - least), least};
+    const double widest = std::max(1e-9, most - least);
+    const ChartScale scale{{least, least + widest}, {kLeft + 60, kLeft + 620}};
     svg_.add(
         R"(<text x="{}" y="{}" font-weight="bold">from FLOPs saved to time saved, % of the dense training</text>)",
         kLeft, top - 12);
     double y = top, at = 0;
     for (const auto& [what, share] : rows) {
-      draw_bar(y, at, at + share, what, share);
+      draw_bar(y, {scale.at(at), scale.at(at + share)}, what, share);
       at += share;
       y += 20;
     }
-    draw_bar(y, 0, prediction_.totals.time_saved(), "time saved", prediction_.totals.time_saved());
+    const double saved = prediction_.totals.time_saved();
+    draw_bar(y, {scale.at(0), scale.at(saved)}, "time saved", saved);
     bottom_ = y + 50;
   }
 
-  struct Scale {
-    double left = 0, pixels = 0, least = 0;
-    [[nodiscard]] double x(double share) const { return left + pixels * (share - least); }
-  };
-
-  void draw_bar(double y, double from, double until, const std::string& what, double share) {
+  /// @param pixels between which the bar lies
+  void draw_bar(double y, const ChartScale::Range& pixels, const std::string& what, double share) {
     const bool is_total = what == "FLOPs saved" || what == "time saved";
     const char* const colour = is_total ? "#0072b2" : share < 0 ? "#d55e00" : "#009e73";
     svg_.add(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", kLeft + 52, y + 12, what);
-    box(scale_.x(std::min(from, until)), y, std::max(1.0, scale_.pixels * std::abs(until - from)), 15,
+    box(std::min(pixels.from, pixels.to), y, std::max(1.0, std::abs(pixels.to - pixels.from)), 15,
         fmt::format(R"(fill="{}")", colour), fmt::format("{}: {:+.2f} %", what, 100 * share));
-    svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{:+.2f} %</text>)", scale_.x(std::max(from, until)) + 6, y + 12,
+    svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{:+.2f} %</text>)", std::max(pixels.from, pixels.to) + 6, y + 12,
              100 * share);
   }
 
   const SchedulePrediction& prediction_;
   double longest_;
   TimeUnit unit_;
-  Scale scale_;
   double bottom_ = 0;
   SvgDrawing svg_;
 };

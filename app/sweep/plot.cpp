@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/chart.hpp"
 #include "base/svg.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr double kLeft = 86;
+constexpr double kRight = 40;
 constexpr double kTop = 48;
 constexpr double kHeight = 300;
 constexpr std::size_t kLabelWidth = 28;
@@ -29,33 +31,33 @@ class PlotDrawing {
         largest_ = std::max(largest_, value.value_or(0));
       }
     }
-    step_ = axis_step(largest_);
-    top_value_ = step_ * std::max(1.0, std::ceil(largest_ / step_ * (1 - 1e-12)));
+    const double step = axis_step(largest_);
+    top_value_ = step * std::max(1.0, std::ceil(largest_ / step * (1 - 1e-12)));
     const double wanted =
         std::max(70.0, plot.is_ordered ? 90.0 : 26.0 * static_cast<double>(plot.series.size()) + 24);
     slot_ = std::min(wanted, 1400 / static_cast<double>(plot.categories.size()));
     slot_ = std::max(slot_, 420 / static_cast<double>(plot.categories.size()));
+    panel_ = {kLeft, kTop, slot_ * static_cast<double>(plot.categories.size()), kHeight};
   }
 
   std::string draw() && {
-    const double width = kLeft + slot_ * static_cast<double>(plot_.categories.size()) + 40;
-    const SvgLegend legend{names(), width - kLeft};
-    const double height = kTop + kHeight + label_height() + 38 + legend.height();
     svg_.add(R"(<text x="{:.1f}" y="24" font-size="15">{}</text>)", kLeft,
              svg_escaped(plot_.title + (plot_.unit.empty() ? "" : ", " + plot_.unit)));
-    draw_axes(width);
+    draw_axes();
     for (std::size_t i = 0; i < plot_.series.size(); ++i) {
       plot_.is_ordered ? draw_line(i) : draw_bars(i);
     }
-    draw_legend(legend);
-    return svg_.document(width, height, 12);
+    const ChartPanel below{kLeft, panel_.bottom() + label_height() + 40, panel_.width + kRight, 0};
+    const double end =
+        draw_legend(svg_, below, plot_.is_ordered ? LegendMark::Line : LegendMark::Bar, names());
+    return svg_.document(panel_.right() + kRight, end - 2, 12);
   }
 
  private:
   [[nodiscard]] double x_of(std::size_t category) const {
     return kLeft + slot_ * (static_cast<double>(category) + 0.5);
   }
-  [[nodiscard]] double y_of(double value) const { return kTop + kHeight * (1 - value / top_value_); }
+  [[nodiscard]] double y_of(double value) const { return panel_.upwards({0, top_value_}).at(value); }
   /// In the legend: none of a single series.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
@@ -65,20 +67,13 @@ class PlotDrawing {
     return names.size() < 2 ? std::vector<std::string>{} : names;
   }
 
-  void draw_axes(double width) {
-    const auto lines = static_cast<int>(std::lround(top_value_ / step_));
-    for (int i = 0; i <= lines; ++i) {
-      const double value = i * step_;
-      svg_.add(R"(<path d="M{:.1f} {:.1f} H{:.1f}" stroke="{}"/>)", kLeft, y_of(value), width - 40,
-               i == 0 ? "#444444" : "#dddddd");
-      svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{:.6g}</text>)", kLeft - 8, y_of(value) + 4,
-               value);
-    }
+  void draw_axes() {
+    draw_axis(svg_, panel_, ChartSide::Left, panel_.upwards({0, top_value_}), round_ticks({0, top_value_}));
     for (std::size_t i = 0; i < plot_.categories.size(); ++i) {
       draw_label(i);
     }
-    svg_.add(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end" fill="#444444">{}</text>)", width - 40,
-             kTop + kHeight + label_height() + 20, svg_escaped(plot_.x));
+    const ChartPanel with_labels{panel_.left, panel_.top, panel_.width, panel_.height + label_height() - 18};
+    draw_axis_name(svg_, with_labels, ChartSide::Bottom, plot_.x);
   }
 
   /// Short names stand upright below their marks, longer ones lean.
@@ -137,43 +132,15 @@ class PlotDrawing {
     }
   }
 
-  void draw_legend(const SvgLegend& legend) {
-    const double top = kTop + kHeight + label_height() + 40;
-    const std::vector<std::string> shown = names();
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      const double x = kLeft + legend.x_of(i), y = top + legend.y_of(i);
-      if (plot_.is_ordered) {
-        svg_.add(R"(<path d="M{:.1f} {:.1f} h28" {}/>)", x - 14, y - 4, svg_line(i));
-        svg_.add("{}", svg_mark(i, {x, y - 4}));
-      } else {
-        svg_.add(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="12" {}/>)", x, y - 10, svg_bar(i));
-      }
-      svg_.add(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", x + SvgLegend::kText, y, svg_escaped(shown[i]));
-    }
-  }
-
   const Plot& plot_;
   double largest_ = 0;
-  double step_ = 1;
   double top_value_ = 1;
   double slot_ = 0;
+  ChartPanel panel_;
   SvgDrawing svg_;
 };
 
 }  // namespace
-
-double axis_step(double largest) {
-  if (!(largest > 0)) {
-    return 1;
-  }
-  const double power = std::pow(10, std::floor(std::log10(largest / 5)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (largest / (factor * power) <= 6) {
-      return factor * power;
-    }
-  }
-  return 10 * power;
-}
 
 std::string to_svg(const Plot& plot) {
   return PlotDrawing{plot}.draw();

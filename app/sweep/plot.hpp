@@ -26,7 +26,4 @@ struct Plot {
 /// A picture for a browser or a paper, with a value behind each mark as its tooltip. The axis begins at 0.
 [[nodiscard]] std::string to_svg(const Plot& plot);
 
-/// Round steps of an axis from 0 that holds @p largest: 1, 2 or 5 times a power of ten, about five of them.
-[[nodiscard]] double axis_step(double largest);
-
 }  // namespace lockstep

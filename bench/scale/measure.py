@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Processor time and memory of `lockstep run` on the large jobs of docs/performance.md, folded and in full.
 
-Usage: bench/scale/measure.py [BUILD] [--full]     the build folder, build/ unless said; --full: GPT 1T unfolded too
+Usage: bench/scale/measure.py [BUILD] [--full] [--contended]     the build folder, build/ unless said
+--full: GPT 1T unfolded too; --contended: Mixtral on 512 to 8,192 GPUs that share uplinks, where nothing folds
 """
 import argparse
 import os
@@ -12,6 +13,11 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 # Routes over leaves and spines make every rank another: nothing folds.
 IN_FULL = ["--set=cluster=dgx_h100_2048_rail", "--set=gpu=h100_80gb", "--set=parallelism.ranks=3072"]
+
+
+def of_nodes(nodes):
+    """Options of the contended job on so many nodes; each rank does the same work on any number."""
+    return [f"--set=cluster.nodes=[dgx_h100 x {nodes}]", f"--set=workload.global_batch={4 * nodes}"]
 
 
 def measure(program, scenario, options):
@@ -31,12 +37,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?", default=HERE.parent.parent / "build", type=pathlib.Path)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--contended", action="store_true")
     given = parser.parse_args()
     jobs = [("gpt_1t.yaml", []), ("llama3_405b.yaml", [])] + ([("gpt_1t.yaml", IN_FULL)] if given.full else [])
+    if given.contended:
+        jobs = [("mixtral_contended.yaml", of_nodes(nodes)) for nodes in (64, 128, 256, 512, 1024)]
     for scenario, options in jobs:
         runs = [measure(given.build / "lockstep", scenario, options) for _ in range(1 if options else 3)]
         seconds, memory, said = min(runs)
-        print(f"{scenario}{' in full' if options else ''}: {seconds:.2f} s of processor time, {memory:.0f} MB; {said}")
+        print(f"{scenario} {' '.join(options)}: {seconds:.2f} s of processor time, {memory:.0f} MB; {said}")
 
 
 if __name__ == "__main__":

@@ -14,92 +14,13 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "calibration/collectives/nccl_tests_checks.hpp"
+#include "calibration/collectives/nccl_tests_line.hpp"
 #include "traces/unpacked.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;  // of rows and headers; NCCL's own lines may be longer
-
-std::vector<std::string> words_of(std::string_view line) {
-  constexpr std::string_view kBlank = " \t\r\v\f";
-  std::vector<std::string> words;
-  for (std::size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(kBlank, at), line.size());
-    words.emplace_back(line.substr(at, end - at));
-    at = line.find_first_not_of(kBlank, end);
-  }
-  return words;
-}
-
-/// Removes what launchers and `ts` put before a line: `[1,0]<stdout>:` (Open MPI 4, --tag-output),
-/// `[prterun-HOST-PID@1,0]<stdout>: ` (Open MPI 5), `[0] ` (Hydra, -prepend-rank), ` 12: ` (srun --label),
-/// `[pod/NAME/CONTAINER] ` (kubectl logs --prefix), `[HOST:PID] `, `HOST PROGRAM[PID]: ` (the system's
-/// journal), `2026-11-25T14:00:00.123Z `, `Nov 25 14:00:00 `, `14:00:00 `; several where there are several.
-std::string_view without_launcher(std::string_view line) {
-  static const std::regex kPrefix{
-      R"(\s*(\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?\]?:?\s)"
-      R"(|([A-Z][a-z]{2} )?([A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d([.,]\d{1,9})?( \d{4}(?=\[)|\s))"
-      R"(|\[[^\]\s<>]+,\d+\](<std(out|err|diag)>)?:?\s?)"
-      R"(|\[pod/[^\]\s]+\]\s)"
-      R"(|\[[\w.-]+:\d+\]:?\s)"
-      R"(|[\w.-]+ [\w.-]+\[\d+\]:\s)"
-      R"(|\[\d+\]:?\s)"
-      R"(|\d+:\s?))"};
-  std::cmatch found;
-  while (std::regex_search(line.data(), line.data() + line.size(), found, kPrefix,
-                           std::regex_constants::match_continuous)) {
-    line.remove_prefix(static_cast<std::size_t>(found.length()));
-  }
-  return line;
-}
-
-/// A type of data as nccl-tests names it.
-bool is_type(const std::string& word) {
-  static constexpr std::array<std::string_view, 14> kTypes{
-      "int8",  "uint8",  "int32",    "uint32",   "int64",    "uint64", "half",
-      "float", "double", "bfloat16", "fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2"};
-  return std::ranges::find(kTypes, word) != kTypes.end();
-}
-
-/// Size, count and type stand beside one another in each row of results, and nowhere else.
-bool has_row(const std::vector<std::string>& words) {
-  const auto is_count = [](const std::string& word) {
-    return std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
-  };
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    if (is_type(words[i]) && is_count(words[i - 1]) && is_count(words[i - 2])) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Whether words below a header were a row once: they begin with digits, perhaps in groups (8.589.934.592,
-/// 8'589, 8,589, with a blank that is no ASCII), or with a digit in front of a row's type (8G).
-bool was_row(const std::vector<std::string>& words) {
-  const std::string& first = words.front();
-  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  const auto may_group = [&](unsigned char c) {
-    return is_digit(c) || c == '.' || c == ',' || c == '\'' || c == '_' || c >= 0x80;
-  };
-  constexpr std::size_t kFewest = 4;  // size, count, type and a time
-  if (words.size() < kFewest || !is_digit(static_cast<unsigned char>(first.front()))) {
-    return false;
-  }
-  return std::ranges::all_of(first, may_group) || std::ranges::any_of(words, is_type);
-}
-
-std::optional<double> number_of(const std::string& word) {
-  double value = 0;
-  std::size_t used = 0;
-  try {
-    value = std::stod(word, &used);
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-  return used == word.size() ? std::optional{value} : std::nullopt;
-}
 
 /// The collective that a file's name mentions: the longest of nccl-tests' names in it.
 std::string program_in_name(const std::filesystem::path& file) {
@@ -154,7 +75,7 @@ class LogPass {
     if (raw.size() > kLongestLine) {
       return;
     }
-    const std::string line{without_launcher(raw)};
+    const std::string line{nccl_tests::without_launcher(raw)};
     if (std::smatch found; std::regex_search(line, found, starting())) {
       begin(found[1]);
     } else if (std::regex_search(line, found, rank_line())) {
@@ -168,9 +89,9 @@ class LogPass {
     } else if (const auto wrong = results_out_of_bounds(line)) {
       end(*wrong);
     } else if (line.find("size") != std::string::npos && line.find("busbw") != std::string::npos) {
-      take_header(words_of(line));
+      take_header(nccl_tests::words_of(line));
     } else {
-      take_row(words_of(line));
+      take_row(nccl_tests::words_of(line));
     }
   }
 
@@ -237,16 +158,16 @@ class LogPass {
   }
 
   void take_row(const std::vector<std::string>& words) {
-    if (!time_from_end_ || words.empty() || !number_of(words.front())) {
-      if (has_row(words)) {  // else NCCL's own output, blank lines, remarks
+    if (!time_from_end_ || words.empty() || !nccl_tests::number_of(words.front())) {
+      if (nccl_tests::has_row(words)) {  // else NCCL's own output, blank lines, remarks
         ++report_.unread;
         report_.first_unread = report_.first_unread > 0 ? report_.first_unread : line_;
-      } else if (time_from_end_ && !words.empty() && was_row(words)) {
+      } else if (time_from_end_ && !words.empty() && nccl_tests::was_row(words)) {
         break_off();
       }
       return;
     }
-    const double bytes = *number_of(words.front());
+    const double bytes = *nccl_tests::number_of(words.front());
     if (bytes == 0) {
       ++report_.without_size;
       return;
@@ -288,8 +209,8 @@ class LogPass {
       return std::nullopt;
     }
     const std::size_t column = words.size() - *time_from_end_;
-    const auto microseconds = number_of(words[column]);
-    const auto gigabytes_a_second = number_of(words[column + 1]);
+    const auto microseconds = nccl_tests::number_of(words[column]);
+    const auto gigabytes_a_second = nccl_tests::number_of(words[column + 1]);
     if (!microseconds || !(*microseconds > 0) || !gigabytes_a_second) {
       return std::nullopt;
     }
@@ -303,8 +224,8 @@ class LogPass {
   /// nccl-tests).
   void check_bus_bandwidth(const std::vector<std::string>& words, CollectiveKind kind, int ranks) const {
     const std::size_t time = words.size() - *time_from_end_;
-    const auto algorithm = number_of(words[time + 1]);
-    const auto bus = time + 2 < words.size() ? number_of(words[time + 2]) : std::nullopt;
+    const auto algorithm = nccl_tests::number_of(words[time + 1]);
+    const auto bus = time + 2 < words.size() ? nccl_tests::number_of(words[time + 2]) : std::nullopt;
     constexpr double kRounding = 0.01;  // two digits behind the point, of both
     const double factor = bus_factor(kind, ranks);
     if (bus && std::abs(*bus - factor * *algorithm) > kRounding * (1 + factor) + 0.01 * *bus) {
@@ -329,7 +250,7 @@ class LogPass {
   [[nodiscard]] bool is_wrong(const std::vector<std::string>& words, std::size_t behind_time) const {
     constexpr std::size_t kType = 2;
     const std::size_t column = words.size() - *time_from_end_ + behind_time;
-    const auto error = column < words.size() ? number_of(words[column]) : std::nullopt;
+    const auto error = column < words.size() ? nccl_tests::number_of(words[column]) : std::nullopt;
     if (!error || !(counts_wrong_ || has_errors_)) {
       return false;
     }

@@ -13,6 +13,7 @@
 #include "search/plans/front_choice.hpp"
 #include "search/plans/memory_bound.hpp"
 #include "search/plans/plan_probes.hpp"
+#include "search/plans/plan_tasks.hpp"
 #include "search/plans/plan_variants.hpp"
 
 namespace lockstep {
@@ -26,18 +27,6 @@ constexpr std::size_t kFrontRound = 4;   // of these at a time
 constexpr std::size_t kRound = 8;        // simulated at a time
 constexpr double kSlack = 0.05;          // by which an estimate is taken to be too slow, until one is by more
 constexpr std::size_t kLeanest = 4;      // built when nothing fits, for what holds the memory
-
-std::vector<FoundPlan> front_of(const std::vector<FoundPlan>& plans) {
-  std::vector<PlanFigures> figures;
-  for (const FoundPlan& plan : plans) {
-    figures.push_back(plan.figures());
-  }
-  std::vector<FoundPlan> front;
-  for (const std::size_t i : pareto_front(figures)) {
-    front.push_back(plans[i]);
-  }
-  return front;
-}
 
 class PlanSearch {
  public:
@@ -378,22 +367,6 @@ class PlanSearch {
 };
 
 }  // namespace
-
-PlanSearchResult::EstimateErrors PlanSearchResult::estimate_errors() const {
-  EstimateErrors errors;
-  double count = 0;
-  for (const FoundPlan& plan : plans) {
-    if (plan.is_estimated()) {
-      const double error = plan.estimate.step.in_base_units() / plan.evaluation->step - 1;
-      errors.mean += std::abs(error);
-      errors.least = std::min(errors.least, error);
-      errors.most = std::max(errors.most, error);
-      ++count;
-    }
-  }
-  errors.mean /= std::max(count, 1.0);
-  return errors;
-}
 
 PlanSearchResult search_plans(PlanEvaluator& evaluator, const PlanSpace& space,
                               const PlanSearchOptions& options, const Progress& progress) {

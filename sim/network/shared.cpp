@@ -4,12 +4,20 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace lockstep {
 namespace {
 
 // Rates closer than this are equal: far below what a link can be told apart by, far above rounding.
 constexpr double kTolerance = 1e-12;
+
+// A link counts as one that may be full from here on, in units of SharedNetwork::kFull: far more below it
+// than the rounding of many rates.
+constexpr std::uint64_t kNearlyFull = 1U << 12U;
+
+// Filling starts so far below the level that a change reaches, relative: far more than the level's rounding.
+constexpr double kBelow = 1e-6;
 
 }  // namespace
 
@@ -39,6 +47,7 @@ const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) 
       shape.all.push_back({load.link, weight});
     }
   }
+  shape.bound = bound_of(shape);
   auto& alike = distinct_[shape.all];
   const auto same = std::find_if(alike.begin(), alike.end(), [&](const Shape* other) {
     return other->unit == shape.unit && other->bound == shape.bound;
@@ -49,6 +58,26 @@ const SharedNetwork::Shape& SharedNetwork::shape_of(const CollectivePlan& plan) 
   merged_ = false;
   alike.push_back(owned_.emplace_back(std::make_unique<Shape>(std::move(shape))).get());
   return *(shapes_[&plan] = alike.back());
+}
+
+/// The plan's cap, or the rate at which its own weights fill a link.
+double SharedNetwork::bound_of(const Shape& shape) const {
+  double bound = shape.bound;
+  for (const Use& use : shape.all) {
+    if (const double weight = use.weight.value(); weight > kTolerance) {
+      bound = std::min(bound, links_[use.link].capacity / weight);
+    }
+  }
+  return bound;
+}
+
+std::uint64_t SharedNetwork::fill_of(const Shape& shape, const Use& use) const {
+  const double part = use.weight.value() * shape.bound / links_[use.link].capacity;
+  return static_cast<std::uint64_t>(std::ceil(std::min(part, 1.0) * static_cast<double>(kFull)));
+}
+
+bool SharedNetwork::may_be_full(const LinkState& link) {
+  return link.users.size() > 1 && link.fill > kFull - kNearlyFull;
 }
 
 /// Links crossed by exactly the same shapes with the same weights bind together: the narrowest stands for
@@ -102,7 +131,8 @@ void SharedNetwork::occupy(Index index) {
   for (const Use& use : flight.shape->uses) {
     auto& users = links_[use.link].users;
     flight.places.push_back(static_cast<Index>(users.size()));
-    users.push_back(index);
+    users.push_back({index, use.weight});
+    links_[use.link].fill += fill_of(*flight.shape, use);
   }
 }
 
@@ -111,9 +141,11 @@ void SharedNetwork::release(Index index) {
   const auto& uses = flight.shape->uses;
   for (std::size_t i = 0; i < flight.places.size(); ++i) {
     auto& users = links_[uses[i].link].users;
-    const Index moved = users.back();
-    users[flight.places[i]] = moved;
+    const User last = users.back();
+    const Index moved = last.flight;
+    users[flight.places[i]] = last;
     users.pop_back();
+    links_[uses[i].link].fill -= fill_of(*flight.shape, uses[i]);
     if (moved != index) {
       const auto& theirs = flights_[moved].shape->uses;
       const auto at = std::lower_bound(theirs.begin(), theirs.end(), uses[i].link,
@@ -126,6 +158,19 @@ void SharedNetwork::release(Index index) {
 void SharedNetwork::touch(Index flight, double date) {
   dirty_.push_back(flight);
   dirty_date_ = date;
+}
+
+/// A flight has left a link that may have been full: who got no less than those that ended may get more. One
+/// of them reaches the others over a link that still may be full.
+void SharedNetwork::touch_users(const LinkState& link, double date) {
+  for (const User& user : link.users) {
+    if (flights_[user.flight].level >= ended_level_ * (1 - kBelow)) {
+      touch(user.flight, date);
+      if (may_be_full(link)) {
+        return;
+      }
+    }
+  }
 }
 
 void SharedNetwork::start(TransferId transfer, const CollectivePlan& plan,
@@ -151,6 +196,7 @@ void SharedNetwork::start(TransferId transfer, const CollectivePlan& plan,
   flight.remaining = plan.size.in_base_units() * shape.unit;
   flight.rate = 0;
   flight.since = date;
+  flight.level = kUnsolved;
   occupy(index);
   touch(index, date);
 }
@@ -177,15 +223,17 @@ TransferId SharedNetwork::complete_next() {
   if (!dirty_.empty() && done.date > dirty_date_) {
     settle();
   }
-  for (const Use& use : flight.shape->uses) {  // one neighbour per link reaches the whole component
-    for (const Index neighbour : links_[use.link].users) {
-      if (neighbour != done.flight) {
-        touch(neighbour, done.date);
-        break;
-      }
+  ended_level_ = std::min(ended_level_, flight.level);
+  left_links_.clear();
+  for (const Use& use : flight.shape->uses) {
+    if (may_be_full(links_[use.link])) {
+      left_links_.push_back(use.link);
     }
   }
   release(done.flight);
+  for (const Index link : left_links_) {
+    touch_users(links_[link], done.date);
+  }
   if (observer_) {
     tell_loads(*flight.shape, -flight.rate, done.date);
   }
@@ -225,59 +273,121 @@ void SharedNetwork::tell_loads(const Shape& shape, double more, double date) con
   }
 }
 
+/// The level at which the users of a link fill it, when those that have a rate keep it. Infinite: they do
+/// not.
+double SharedNetwork::full_at(const LinkState& link) {
+  stops_.clear();
+  LinkWeight rising;
+  for (const User& user : link.users) {
+    const Flight& flight = flights_[user.flight];
+    stops_.push_back({std::min(flight.level, flight.shape->bound), user.weight});
+    rising += user.weight;
+  }
+  std::ranges::sort(stops_, {}, &Stop::level);
+  double room = link.capacity;
+  for (const Stop& stop : stops_) {
+    if (const double demand = rising.value(); demand > kTolerance && room <= stop.level * demand) {
+      return std::max(0.0, room / demand);
+    }
+    room -= stop.weight.value() * stop.level;
+    rising -= stop.weight;
+  }
+  return kUnsolved;
+}
+
+/// The lowest level that changes since the latest solve reach: of those that ended, and of full links of
+/// those that began.
+double SharedNetwork::changes_from() {
+  double from = std::exchange(ended_level_, kUnsolved);
+  for (const Index index : dirty_) {
+    if (flights_[index].shape == nullptr || flights_[index].level < kUnsolved) {
+      continue;
+    }
+    for (const Use& use : flights_[index].shape->uses) {
+      if (const LinkState& link = links_[use.link]; may_be_full(link)) {
+        from = std::min(from, full_at(link));
+      }
+    }
+  }
+  return from * (1 - kBelow);
+}
+
 /// Solves each connected component that changed, all changes of one date together.
 void SharedNetwork::settle() {
   if (dirty_.empty()) {
+    ended_level_ = kUnsolved;
     return;
   }
   ++mark_;
+  const double from = changes_from();
   std::vector<Index> changed;
   changed.swap(dirty_);
   for (const Index flight : changed) {
     if (flights_[flight].shape != nullptr && flights_[flight].mark != mark_) {
-      collect_component(flight);
-      solve(dirty_date_);
+      collect_component(flight, from);
+      solve(dirty_date_, from);
     }
   }
   changed.clear();
   dirty_.swap(changed);  // keeps its memory
 }
 
-void SharedNetwork::collect_component(Index first) {
+/// @param from flights of lower levels are left out
+void SharedNetwork::collect_component(Index first, double from) {
   component_.assign(1, first);
   component_links_.clear();
   flights_[first].mark = mark_;
   for (std::size_t i = 0; i < component_.size(); ++i) {
     for (const Use& use : flights_[component_[i]].shape->uses) {
       LinkState& link = links_[use.link];
-      if (link.mark == mark_) {
+      if (link.mark == mark_ || !may_be_full(link)) {
         continue;
       }
       link.mark = mark_;
       component_links_.push_back(use.link);
-      for (const Index neighbour : link.users) {
-        if (flights_[neighbour].mark != mark_) {
-          flights_[neighbour].mark = mark_;
-          component_.push_back(neighbour);
+      for (const User& user : link.users) {
+        Flight& neighbour = flights_[user.flight];
+        if (neighbour.mark != mark_ && neighbour.level >= from) {
+          neighbour.mark = mark_;
+          component_.push_back(user.flight);
         }
       }
     }
   }
 }
 
+/// As the rounds below the level @p from leave it: they are those of the solve before.
+void SharedNetwork::begin_filling(LinkState& link, double from) {
+  link.room = link.capacity;
+  link.weight = link.taken = {};
+  link.waiting = 0;
+  stops_.clear();
+  for (const User& user : link.users) {
+    if (const double level = flights_[user.flight].level; level < from) {
+      stops_.push_back({level, user.weight});
+    } else {
+      link.weight += user.weight;
+      ++link.waiting;
+    }
+  }
+  std::ranges::sort(stops_, {}, &Stop::level);
+  for (auto stop = stops_.begin(); stop != stops_.end();) {
+    const double level = stop->level;
+    LinkWeight taken;
+    for (; stop != stops_.end() && stop->level == level; ++stop) {
+      taken += stop->weight;
+    }
+    link.room = std::max(0.0, link.room - taken.value() * level);
+  }
+}
+
 /// Progressive filling; in each round only links and flights that are not done.
-void SharedNetwork::solve(double date) {
+void SharedNetwork::solve(double date, double from) {
   for (const Index link : component_links_) {
-    links_[link].room = links_[link].capacity;
-    links_[link].weight = {};
-    links_[link].taken = {};
-    links_[link].waiting = static_cast<Index>(links_[link].users.size());
+    begin_filling(links_[link], from);
   }
   for (const Index index : component_) {
     flights_[index].fixed = false;
-    for (const Use& use : flights_[index].shape->uses) {
-      links_[use.link].weight += use.weight;
-    }
   }
   double level = 0;
   while (!component_.empty()) {
@@ -323,7 +433,7 @@ void SharedNetwork::choose_flights(double reached) {
   for (const Index index : component_links_) {
     const LinkState& link = links_[index];
     if (link.room <= reached * link.demand) {
-      std::ranges::for_each(link.users, choose);
+      std::ranges::for_each(link.users, choose, &User::flight);
     }
   }
   for (const Index index : component_) {
@@ -336,10 +446,13 @@ void SharedNetwork::choose_flights(double reached) {
 void SharedNetwork::fix(Index index, double rate, double date) {
   for (const Use& use : flights_[index].shape->uses) {
     LinkState& link = links_[use.link];
-    --link.waiting;
-    link.taken += use.weight;
-    link.weight -= use.weight;
+    if (link.mark == mark_) {
+      --link.waiting;
+      link.taken += use.weight;
+      link.weight -= use.weight;
+    }
   }
+  flights_[index].level = rate;
   set_rate(index, rate, date);
 }
 

@@ -14,7 +14,7 @@ CALLS = ("launch_kernel", "memcpy", "memset", "event_record", "stream_wait_event
 
 
 def runtime_calls(lockstep: str, host: str) -> dict[str, str]:
-    shown = subprocess.run([lockstep, "calibrate", "show", host, "--json"], check=True, capture_output=True, text=True)
+    shown = subprocess.run([lockstep, "calibrate", "show", host, "--json", "-"], check=True, capture_output=True, text=True)
     numbers = {number["key"]: number["value"] for number in json.loads(shown.stdout)["numbers"]}
     return {call: numbers[f"runtime_calls.{call}"] for call in CALLS}
 

@@ -63,6 +63,7 @@ const std::map<std::string, Category, std::less<>>& categories() {
                                                                   {"gpu_user_annotation", Category::Unused},
                                                                   {"cpu_instant_event", Category::Unused},
                                                                   {"Trace", Category::Unused},
+                                                                  {"critical_path", Category::Unused},
                                                                   {"overhead", Category::Unused},
                                                                   {"ac2g", Category::Unused},
                                                                   {"async", Category::Unused},

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/gpu/gpu_spec.hpp"
-#include "traces/replay/operator_work.hpp"
+#include "traces/replay/modelled_work.hpp"
 #include "traces/replay/replay_job.hpp"
 
 namespace lockstep::replay {
@@ -45,10 +45,6 @@ struct KernelComparison {
   /// Sums over the families.
   [[nodiscard]] FamilyComparison modelled() const;
 };
-
-/// The work of a trace's kernels, by the operators that launched them: the innermost operator around a launch
-/// whose shapes were recorded. Copies and memsets by their bytes. Communication is left out.
-[[nodiscard]] std::vector<ModelledWork> modelled_work(const RankRecording& rank);
 
 /// Launches of @p replay take what the models say on @p gpu, and what the profiler adds to a kernel: the
 /// median that the smallest element-wise kernels, of which models say that they take the least that a kernel

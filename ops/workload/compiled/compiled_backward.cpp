@@ -15,18 +15,19 @@ constexpr double kGeluNewBackward = 20;     // products and sums; its tanh is ke
 }  // namespace
 
 void CompiledTransformer::cast_weight_gradient(std::int64_t elements) {
-  if (step_.types().casts()) {
-    step_.launch(triton::pointwise("_to_copy", elements, products_,
-                                   {.writes = size_of(model_) / size_of(products_), .flops = 0}));
+  if (shape_.step.types().casts()) {
+    shape_.step.launch(
+        triton::pointwise("_to_copy", elements, shape_.products,
+                          {.writes = size_of(shape_.model) / size_of(shape_.products), .flops = 0}));
   }
 }
 
 void CompiledTransformer::linear_backward(std::int64_t rows, std::int64_t in, std::int64_t out,
                                           GradientSink& gradients) {
-  const DataType type = product_type(step_.precision());
-  step_.launch(kernels::product({.batch = 1, .m = rows, .n = in, .k = out}, type));
-  step_.launch(kernels::product({.batch = 1, .m = out, .n = in, .k = rows, .transpose_a = true}, type));
-  triton::sum_columns(step_, rows, out, products_);
+  const DataType type = product_type(shape_.step.precision());
+  shape_.step.launch(kernels::product({.batch = 1, .m = rows, .n = in, .k = out}, type));
+  shape_.step.launch(kernels::product({.batch = 1, .m = out, .n = in, .k = rows, .transpose_a = true}, type));
+  triton::sum_columns(shape_.step, rows, out, shape_.products);
   cast_weight_gradient(in * out);
   gradients.accumulate(out);
   gradients.accumulate(in * out);
@@ -38,105 +39,110 @@ void CompiledTransformer::linear_backward(std::int64_t rows, std::int64_t in, st
 /// @param drops a dropout comes next (in backward's order)
 void CompiledTransformer::norm_backward(std::string_view what, double gradients_read, double other_reads,
                                         bool drops, GradientSink& gradients) {
-  const std::int64_t rows = block_.rows(), columns = block_.hidden;
+  const std::int64_t rows = shape_.block.rows(), columns = shape_.block.hidden;
   const double both = gradients_read + 1;  // and the normalised input
-  const bool passes_on = drops || step_.types().casts();
-  const double mask = drops ? mask_part(model_) : 0;
-  step_.launch(triton::over_rows(
+  const bool passes_on = drops || shape_.step.types().casts();
+  const double mask = drops ? shape_.mask_part(shape_.model) : 0;
+  shape_.step.launch(triton::over_rows(
       what,
-      LayerNorm{.rows = rows,
-                .columns = columns,
-                .part = LayerNorm::Part::InputGradient,
-                .fused = {both + other_reads + mask, 1 + (passes_on ? part(products_) : 0), both}},
-      model_));
-  step_.launch(triton::over_rows("native_layer_norm_backward",
-                                 LayerNorm{.rows = rows,
-                                           .columns = columns,
-                                           .part = LayerNorm::Part::ParameterGradient,
-                                           .fused = {both, 0, 0}},
-                                 model_));
+      LayerNorm{
+          .rows = rows,
+          .columns = columns,
+          .part = LayerNorm::Part::InputGradient,
+          .fused = {both + other_reads + mask, 1 + (passes_on ? shape_.part(shape_.products) : 0), both}},
+      shape_.model));
+  shape_.step.launch(triton::over_rows("native_layer_norm_backward",
+                                       LayerNorm{.rows = rows,
+                                                 .columns = columns,
+                                                 .part = LayerNorm::Part::ParameterGradient,
+                                                 .fused = {both, 0, 0}},
+                                       shape_.model));
   for (int parameter = 0; rows > kRowsAtOnce && parameter < 2; ++parameter) {
-    triton::sum_pieces(step_, rows, columns);
+    triton::sum_pieces(shape_.step, rows, columns);
   }
   gradients.accumulate(columns);  // gain
   gradients.accumulate(columns);  // bias
 }
 
 void CompiledTransformer::gelu_backward() {
-  const bool composed = block_.gelu == Gelu::Composed;
-  const double tanh = composed ? size_of(model_) / size_of(products_) : 0;
-  step_.launch(triton::pointwise(
-      composed ? "add_mul_pow_tanh_backward" : "gelu_gelu_backward", block_.rows() * block_.feed_forward,
-      products_,
-      {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : backward_work(block_.gelu).flops}));
+  const bool composed = shape_.block.gelu == Gelu::Composed;
+  const double tanh = composed ? size_of(shape_.model) / size_of(shape_.products) : 0;
+  shape_.step.launch(triton::pointwise(
+      composed ? "add_mul_pow_tanh_backward" : "gelu_gelu_backward",
+      shape_.block.rows() * shape_.block.feed_forward, shape_.products,
+      {.reads = 2 + tanh, .flops = composed ? kGeluNewBackward : backward_work(shape_.block.gelu).flops}));
 }
 
 /// A stored log-softmax meets the loss's gradient spread out in FP32. One that is recomputed is a kernel
 /// alone, whose sum of a row of that gradient reads nothing: softmax of the logits less one where the label
 /// is.
 void CompiledTransformer::loss_backward() {
-  const std::int64_t all = block_.rows() * spec_.vocabulary, judged = loss_.rows() * loss_.classes;
-  const std::int64_t returned = spec_.classes ? judged : all;
-  const double narrow = size_of(products_) / size_of(DataType::FP32);
+  const std::int64_t all = shape_.block.rows() * shape_.spec.vocabulary,
+                     judged = shape_.loss.rows() * shape_.loss.classes;
+  const std::int64_t returned = shape_.spec.classes ? judged : all;
+  const double narrow = size_of(shape_.products) / size_of(DataType::FP32);
   const double share = static_cast<double>(judged) / static_cast<double>(returned);
-  const bool stores = stores_log_softmax();
+  const bool stores = shape_.stores_log_softmax();
   const std::string name = stores ? "_log_softmax_backward_data_nll_loss_backward"
                                   : "_log_softmax__log_softmax_backward_data_nll_loss_backward";
-  step_.launch(kernels::fill(returned, products_));  // autograd's, of the returned logits
+  shape_.step.launch(kernels::fill(returned, shape_.products));  // autograd's, of the returned logits
   if (stores) {
-    step_.launch(triton::pointwise("nll_loss_backward", judged, DataType::FP32, {.reads = 0, .flops = 0}));
-    step_.launch(triton::pointwise("nll_loss_backward", loss_.rows(), DataType::INT64, {}));
-    step_.launch(kernels::elementwise("scatter", loss_.rows(), DataType::INT64, {}));
+    shape_.step.launch(
+        triton::pointwise("nll_loss_backward", judged, DataType::FP32, {.reads = 0, .flops = 0}));
+    shape_.step.launch(triton::pointwise("nll_loss_backward", shape_.loss.rows(), DataType::INT64, {}));
+    shape_.step.launch(kernels::elementwise("scatter", shape_.loss.rows(), DataType::INT64, {}));
   }
-  if (!loss_.shifted) {
-    step_.launch(stores ? triton::over_rows(name,
-                                            Softmax{.rows = loss_.rows(),
-                                                    .columns = loss_.classes,
-                                                    .direction = Direction::Backward,
-                                                    .logarithm = true,
-                                                    .fused = {2 + narrow, narrow, 1}},
-                                            DataType::FP32)
-                        : triton::online_softmax_gradient(loss_.rows(), loss_.classes, products_, 1));
+  if (!shape_.loss.shifted) {
+    shape_.step.launch(stores ? triton::over_rows(name,
+                                                  Softmax{.rows = shape_.loss.rows(),
+                                                          .columns = shape_.loss.classes,
+                                                          .direction = Direction::Backward,
+                                                          .logarithm = true,
+                                                          .fused = {2 + narrow, narrow, 1}},
+                                                  DataType::FP32)
+                              : triton::online_softmax_gradient(shape_.loss.rows(), shape_.loss.classes,
+                                                                shape_.products, 1));
     return;
   }
   if (stores) {  // other rows than those of the logits: sums, then the result
-    step_.launch({"triton_red_fused_" + name, DataType::FP32,
-                  Pointwise{.elements = judged, .reads = 1, .writes = 0, .flops = 2}});
+    shape_.step.launch({"triton_red_fused_" + name, DataType::FP32,
+                        Pointwise{.elements = judged, .reads = 1, .writes = 0, .flops = 2}});
   }
-  step_.launch(
+  shape_.step.launch(
       triton::pointwise(stores ? "add_slice_backward" : name + "_slice_backward", returned, DataType::FP32,
                         {.reads = narrow + share * (stores ? 2 : narrow), .writes = narrow, .flops = 4}));
 }
 
 void CompiledTransformer::head_backward(GradientSink& gradients) {
   follows_head_ = true;
-  if (spec_.classes) {
-    classifier_backward(step_, block_, spec_.classifier(), gradients);
+  if (shape_.spec.classes) {
+    classifier_backward(shape_.step, shape_.block, shape_.spec.classifier(), gradients);
     return;
   }
-  const std::int64_t rows = block_.rows(), h = spec_.hidden;
-  const DataType type = product_type(step_.precision());
-  const std::int64_t v = triton::padded_for_tensor_cores(spec_.vocabulary, type);
-  for (int product = 0; v > spec_.vocabulary && product < 2; ++product) {
-    step_.launch(triton::pointwise("constant_pad_nd", rows * v, products_, {}));  // each its own copy
+  const std::int64_t rows = shape_.block.rows(), h = shape_.spec.hidden;
+  const DataType type = product_type(shape_.step.precision());
+  const std::int64_t v = triton::padded_for_tensor_cores(shape_.spec.vocabulary, type);
+  for (int product = 0; v > shape_.spec.vocabulary && product < 2; ++product) {
+    shape_.step.launch(
+        triton::pointwise("constant_pad_nd", rows * v, shape_.products, {}));  // each its own copy
   }
-  step_.launch(kernels::product({.batch = 1, .m = v, .n = h, .k = rows, .transpose_a = true}, type));
-  step_.launch(kernels::product({.batch = 1, .m = rows, .n = h, .k = v}, type));
-  if (!is_bert()) {  // the dropout behind a norm that comes last is beyond that norm
-    norm_backward("native_dropout_backward_native_layer_norm_backward", part(products_), 0,
-                  spec_.dropout && !normalises_last(), gradients);
+  shape_.step.launch(kernels::product({.batch = 1, .m = v, .n = h, .k = rows, .transpose_a = true}, type));
+  shape_.step.launch(kernels::product({.batch = 1, .m = rows, .n = h, .k = v}, type));
+  if (!shape_.is_bert()) {  // the dropout behind a norm that comes last is beyond that norm
+    norm_backward("native_dropout_backward_native_layer_norm_backward", shape_.part(shape_.products), 0,
+                  shape_.spec.dropout && !shape_.normalises_last(), gradients);
     return;
   }
-  triton::sum_columns(step_, rows, spec_.vocabulary, products_);
-  gradients.accumulate(spec_.vocabulary);
-  norm_backward("gelu_gelu_backward_native_layer_norm_backward", part(products_), part(products_), false,
-                gradients);
+  triton::sum_columns(shape_.step, rows, shape_.spec.vocabulary, shape_.products);
+  gradients.accumulate(shape_.spec.vocabulary);
+  norm_backward("gelu_gelu_backward_native_layer_norm_backward", shape_.part(shape_.products),
+                shape_.part(shape_.products), false, gradients);
   linear_backward(rows, h, h, gradients);
 }
 
 void CompiledTransformer::projections_backward(GradientSink& gradients) {
-  const std::int64_t rows = block_.rows(), h = block_.hidden;
-  if (block_.packs_projections()) {
+  const std::int64_t rows = shape_.block.rows(), h = shape_.block.hidden;
+  if (shape_.block.packs_projections()) {
     linear_backward(rows, h, 3 * h, gradients);
     return;
   }
@@ -149,56 +155,61 @@ void CompiledTransformer::projections_backward(GradientSink& gradients) {
 /// norm's result comes first: projections and the stream, or a product and the stream, or what the head
 /// leaves.
 void CompiledTransformer::block_backward(GradientSink& gradients) {
-  const std::int64_t rows = block_.rows(), h = block_.hidden, f = block_.feed_forward;
+  const std::int64_t rows = shape_.block.rows(), h = shape_.block.hidden, f = shape_.block.feed_forward;
   const char* const name = "add_native_dropout_backward_native_layer_norm_backward";
-  const double projections = block_.packs_projections() ? 1 : 3;
-  const double of_head = is_bert() ? part(products_) : 1;  // a dense layer's, or a norm's
-  if (normalises_last()) {
-    norm_backward(name, follows_head_ ? of_head : projections * part(products_) + 1, 0, spec_.dropout,
-                  gradients);
+  const double projections = shape_.block.packs_projections() ? 1 : 3;
+  const double of_head = shape_.is_bert() ? shape_.part(shape_.products) : 1;  // a dense layer's, or a norm's
+  if (shape_.normalises_last()) {
+    norm_backward(name, follows_head_ ? of_head : projections * shape_.part(shape_.products) + 1, 0,
+                  shape_.spec.dropout, gradients);
     follows_head_ = false;
   }
   linear_backward(rows, f, h, gradients);
   gelu_backward();
   linear_backward(rows, h, f, gradients);
-  if (normalises_last()) {
-    norm_backward(name, part(products_) + 1, 0, spec_.dropout, gradients);
+  if (shape_.normalises_last()) {
+    norm_backward(name, shape_.part(shape_.products) + 1, 0, shape_.spec.dropout, gradients);
   } else {
-    norm_backward(name, part(products_), 1, spec_.dropout, gradients);
+    norm_backward(name, shape_.part(shape_.products), 1, shape_.spec.dropout, gradients);
   }
   linear_backward(rows, h, h, gradients);
-  attention_backward();
+  attention_.backward();
   projections_backward(gradients);
-  if (!normalises_last()) {
-    norm_backward(name, part(products_), 1, spec_.dropout, gradients);
+  if (!shape_.normalises_last()) {
+    norm_backward(name, shape_.part(shape_.products), 1, shape_.spec.dropout, gradients);
   }
 }
 
 /// Tables' gradients are not Triton's: zeros, sorted tokens, rows added up, as in eager mode.
 void CompiledTransformer::embeddings_backward(GradientSink& gradients) {
-  const std::int64_t h = spec_.hidden, rows = block_.rows();
-  if (is_bert()) {
+  const std::int64_t h = shape_.spec.hidden, rows = shape_.block.rows();
+  if (shape_.is_bert()) {
     norm_backward("native_dropout_backward_native_layer_norm_backward",
-                  3 * part(products_) + 1 + mask_part(model_), 0, false, gradients);
-  } else if (normalises_last() && spec_.dropout) {  // no norm's kernel joins that of the embeddings' dropout
-    step_.launch(triton::pointwise("add_native_dropout_backward", block_.elements(), model_,
-                                   {.reads = part(products_) + 1 + mask_part(model_), .flops = 2}));
+                  3 * shape_.part(shape_.products) + 1 + shape_.mask_part(shape_.model), 0, false, gradients);
+  } else if (shape_.normalises_last() &&
+             shape_.spec.dropout) {  // no norm's kernel joins that of the embeddings' dropout
+    shape_.step.launch(triton::pointwise(
+        "add_native_dropout_backward", shape_.block.elements(), shape_.model,
+        {.reads = shape_.part(shape_.products) + 1 + shape_.mask_part(shape_.model), .flops = 2}));
   }
-  if (block_.batch > 1) {  // all samples share the position embeddings
-    step_.launch(
-        {"triton_red_fused_sum", model_,
-         Pointwise{
-             .elements = block_.elements(), .reads = 1, .writes = 1.0 / static_cast<double>(block_.batch)}});
+  if (shape_.block.batch > 1) {  // all samples share the position embeddings
+    shape_.step.launch({"triton_red_fused_sum", shape_.model,
+                        Pointwise{.elements = shape_.block.elements(),
+                                  .reads = 1,
+                                  .writes = 1.0 / static_cast<double>(shape_.block.batch)}});
   }
-  token_embedding_backward(step_, {.rows = spec_.position_rows(), .columns = h, .picks = spec_.sequence},
+  token_embedding_backward(shape_.step,
+                           {.rows = shape_.spec.position_rows(), .columns = h, .picks = shape_.spec.sequence},
                            gradients, false);
-  if (spec_.token_types > 0) {
-    token_embedding_backward(step_, {.rows = spec_.token_types, .columns = h, .picks = rows}, gradients,
-                             false);
+  if (shape_.spec.token_types > 0) {
+    token_embedding_backward(shape_.step, {.rows = shape_.spec.token_types, .columns = h, .picks = rows},
+                             gradients, false);
   }
-  token_embedding_backward(step_, {.rows = spec_.vocabulary, .columns = h, .picks = rows}, gradients, false);
-  if (!spec_.classes) {  // and the output's part of it
-    step_.launch(triton::pointwise("add", spec_.vocabulary * h, model_, {.reads = 1 + part(products_)}));
+  token_embedding_backward(shape_.step, {.rows = shape_.spec.vocabulary, .columns = h, .picks = rows},
+                           gradients, false);
+  if (!shape_.spec.classes) {  // and the output's part of it
+    shape_.step.launch(triton::pointwise("add", shape_.spec.vocabulary * h, shape_.model,
+                                         {.reads = 1 + shape_.part(shape_.products)}));
   }
 }
 

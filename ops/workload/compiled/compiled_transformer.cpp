@@ -9,7 +9,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int kMostReads = 4;  // torch/_inductor/config.py, realize_reads_threshold
 constexpr double kDropoutFlops = 10;
 
 std::int64_t sum_of(const std::vector<std::int64_t>& parameters) {
@@ -21,31 +20,19 @@ std::int64_t sum_of(const std::vector<std::int64_t>& parameters) {
 CompiledTransformer::CompiledTransformer(StepWriter& step, const TransformerSpec& spec,
                                          const BlockShape& block, const CrossEntropyShape& loss,
                                          bool is_training)
-    : step_{step},
-      spec_{spec},
-      block_{block},
-      loss_{loss},
-      is_training_{is_training},
-      model_{step.types().model()},
-      products_{storage_type(step.precision())},
+    : shape_{step, spec, block, loss, is_training, step.types().model(), storage_type(step.precision())},
+      stream_{shape_},
+      attention_{shape_},
       begins_(static_cast<std::size_t>(spec.layers), false) {}
 
-bool CompiledTransformer::has_fused_attention() const {
-  return block_.attention != AttentionKernels::Unfused || (is_bert() && !step_.types().casts());
-}
-
-double CompiledTransformer::mask_part(DataType type) const {
-  return spec_.dropout ? size_of(DataType::BOOL) / size_of(type) : 0;
-}
-
 void CompiledTransformer::cut(const BucketLimits& limits) {
-  if (step_.ranks() == 1) {
+  if (shape_.step.ranks() == 1) {
     return;
   }
-  const Bytes element = size_of(model_);
+  const Bytes element = size_of(shape_.model);
   Bytes open, limit = limits.first;
-  for (std::int64_t layer = spec_.layers; layer-- > 0;) {
-    open += element * static_cast<double>(sum_of(parameters_of(block_)));
+  for (std::int64_t layer = shape_.spec.layers; layer-- > 0;) {
+    open += element * static_cast<double>(sum_of(parameters_of(shape_.block)));
     if (open >= limit) {
       begins_[static_cast<std::size_t>(layer)] = true;
       open = Bytes{0};
@@ -55,15 +42,15 @@ void CompiledTransformer::cut(const BucketLimits& limits) {
 }
 
 void CompiledTransformer::begin_graph(std::string_view name) {
-  step_.program().begin(name);
-  if (step_.framework().compile == Compile::CudaGraphs) {
-    step_.begin_cuda_graph();
+  shape_.step.program().begin(name);
+  if (shape_.step.framework().compile == Compile::CudaGraphs) {
+    shape_.step.begin_cuda_graph();
   }
 }
 
 void CompiledTransformer::end_graph() {
-  step_.end_cuda_graph();
-  step_.program().end();
+  shape_.step.end_cuda_graph();
+  shape_.step.program().end();
 }
 
 void CompiledTransformer::next_backward_graph(GradientSink& gradients) {
@@ -75,156 +62,143 @@ void CompiledTransformer::next_backward_graph(GradientSink& gradients) {
 
 /// Weights are cast in every step; the bias too where the product adds it.
 void CompiledTransformer::linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias_is_fused) {
-  if (step_.types().casts()) {
-    const double narrow = size_of(products_) / size_of(DataType::FP32);
-    step_.launch(triton::pointwise("_to_copy", in * out, DataType::FP32, {.writes = narrow}));
+  if (shape_.step.types().casts()) {
+    const double narrow = size_of(shape_.products) / size_of(DataType::FP32);
+    shape_.step.launch(triton::pointwise("_to_copy", in * out, DataType::FP32, {.writes = narrow}));
     if (!bias_is_fused) {
-      step_.launch(triton::pointwise("_to_copy", out, DataType::FP32, {.writes = narrow}));
+      shape_.step.launch(triton::pointwise("_to_copy", out, DataType::FP32, {.writes = narrow}));
     }
   }
-  step_.launch(kernels::product(
-      {.batch = 1, .m = rows, .n = out, .k = in, .transpose_b = block_.kind != BlockKind::Gpt},
-      product_type(step_.precision())));
+  shape_.step.launch(kernels::product(
+      {.batch = 1, .m = rows, .n = out, .k = in, .transpose_b = shape_.block.kind != BlockKind::Gpt},
+      product_type(shape_.step.precision())));
 }
 
 /// @param reads, writes in tensors of the model's type; all are read again for the result.
 void CompiledTransformer::layer_norm(std::string_view what, double reads, double writes) {
-  step_.launch(triton::over_rows(
-      what, LayerNorm{.rows = block_.rows(), .columns = block_.hidden, .fused = {reads, writes, reads}},
-      model_));
+  shape_.step.launch(triton::over_rows(
+      what,
+      LayerNorm{.rows = shape_.block.rows(), .columns = shape_.block.hidden, .fused = {reads, writes, reads}},
+      shape_.model));
 }
 
-/// The result for the product and, for backward, the normalised input; the stream where it has come to depend
-/// on too many buffers: a layer's result is one, its bias or mask another.
 void CompiledTransformer::norm_forward() {
-  const int of_result = is_training_ && !spec_.dropout ? 1 : 2;
-  const double mask = mask_part(model_);
-  const int drawn = added_ - (drops_last_ ? 1 : 0);
-  const double reads = stream_tensors_ + part(products_) * added_ + mask * drawn;
-  double writes = part(products_) + (is_training_ ? 1 : 0) + (drops_last_ ? mask : 0);
-  drops_last_ = false;
-  if (stream_buffers_ + added_ * of_result > kMostReads) {
-    writes += 1;
-    stream_tensors_ = 1;
-    stream_buffers_ = 1;
-    added_ = 0;
-  }
-  layer_norm("add_native_layer_norm", reads, writes);
+  const ResidualStream::Traffic traffic = stream_.normalised();
+  layer_norm("add_native_layer_norm", traffic.reads, traffic.writes);
 }
 
 /// The result stays in the model's type for the next sum, and is cast for the product.
 void CompiledTransformer::add_norm_forward() {
-  const double narrow = step_.types().casts() ? part(products_) : 0;
-  layer_norm("add_native_layer_norm", part(products_) + 1,
-             1 + narrow + (is_training_ ? 1 + mask_part(model_) : 0));
+  const double narrow = shape_.step.types().casts() ? shape_.part(shape_.products) : 0;
+  layer_norm("add_native_layer_norm", shape_.part(shape_.products) + 1,
+             1 + narrow + (shape_.is_training ? 1 + shape_.mask_part(shape_.model) : 0));
 }
 
 void CompiledTransformer::embeddings_forward() {
-  const std::int64_t elements = block_.elements();
-  const double looked_up = 1 + 1.0 / static_cast<double>(block_.batch);  // all samples share the positions
-  if (is_bert()) {
-    const double narrow = step_.types().casts() ? part(products_) : 0;
+  const std::int64_t elements = shape_.block.elements();
+  const double looked_up =
+      1 + 1.0 / static_cast<double>(shape_.block.batch);  // all samples share the positions
+  if (shape_.is_bert()) {
+    const double narrow = shape_.step.types().casts() ? shape_.part(shape_.products) : 0;
     layer_norm("add_embedding_native_layer_norm", looked_up,
-               1 + narrow + (is_training_ ? 1 + mask_part(model_) : 0));
+               1 + narrow + (shape_.is_training ? 1 + shape_.mask_part(shape_.model) : 0));
     return;
   }
-  if (!is_training_ && !normalises_last()) {  // the first two norms look up for themselves
-    stream_tensors_ = looked_up;
-    stream_buffers_ = 3;  // tokens and two tables
-    added_ = 0;
+  if (!shape_.is_training && !shape_.normalises_last()) {  // the first two norms look up for themselves
+    stream_.looked_up(looked_up);
     return;
   }
-  if (!block_.is_plain()) {  // whose positions are a buffer
-    step_.launch(triton::pointwise("view", block_.sequence, DataType::INT64, {.reads = 0}));
+  if (!shape_.block.is_plain()) {  // whose positions are a buffer
+    shape_.step.launch(triton::pointwise("view", shape_.block.sequence, DataType::INT64, {.reads = 0}));
   }
-  step_.launch(triton::pointwise(
-      "add_embedding_native_dropout", elements, model_,
-      {.reads = looked_up, .writes = 1 + mask_part(model_), .flops = spec_.dropout ? kDropoutFlops : 1}));
-  stream_tensors_ = 1;
-  stream_buffers_ = 1;
-  added_ = 0;
+  shape_.step.launch(triton::pointwise("add_embedding_native_dropout", elements, shape_.model,
+                                       {.reads = looked_up,
+                                        .writes = 1 + shape_.mask_part(shape_.model),
+                                        .flops = shape_.spec.dropout ? kDropoutFlops : 1}));
+  stream_.written();
 }
 
 void CompiledTransformer::projections_forward() {
-  const std::int64_t rows = block_.rows(), h = block_.hidden;
-  if (block_.packs_projections()) {
+  const std::int64_t rows = shape_.block.rows(), h = shape_.block.hidden;
+  if (shape_.block.packs_projections()) {
     linear(rows, h, 3 * h, false);
     return;
   }
   for (int projection = 0; projection < 3; ++projection) {
-    linear(rows, h, h, !is_training_);
+    linear(rows, h, h, !shape_.is_training);
   }
 }
 
 /// Forward leaves the result and, of gelu_new in training, the tanh, in the type in which autocast computes
 /// it.
 void CompiledTransformer::gelu_forward() {
-  const bool composed = block_.gelu == Gelu::Composed;
-  const double tanh = composed && is_training_ ? size_of(model_) / size_of(products_) : 0;
-  step_.launch(triton::pointwise(
-      composed ? "add_mul_pow_tanh" : "gelu", block_.rows() * block_.feed_forward, products_,
-      {.writes = 1 + tanh, .flops = (composed ? kTanhGeluForward : forward_work(block_.gelu)).flops}));
+  const bool composed = shape_.block.gelu == Gelu::Composed;
+  const double tanh = composed && shape_.is_training ? size_of(shape_.model) / size_of(shape_.products) : 0;
+  shape_.step.launch(triton::pointwise(
+      composed ? "add_mul_pow_tanh" : "gelu", shape_.block.rows() * shape_.block.feed_forward,
+      shape_.products,
+      {.writes = 1 + tanh, .flops = (composed ? kTanhGeluForward : forward_work(shape_.block.gelu)).flops}));
 }
 
 void CompiledTransformer::block_forward() {
-  const std::int64_t rows = block_.rows(), h = block_.hidden, f = block_.feed_forward;
-  const bool fused = !is_training_;  // else the result is kept with its bias, which the product then adds
-  const auto added = [&] {
-    ++added_;
-    drops_last_ = spec_.dropout;
-  };
-  if (!normalises_last()) {
+  const std::int64_t rows = shape_.block.rows(), h = shape_.block.hidden, f = shape_.block.feed_forward;
+  const bool fused =
+      !shape_.is_training;  // else the result is kept with its bias, which the product then adds
+  if (!shape_.normalises_last()) {
     norm_forward();
   }
   projections_forward();
-  attention_forward();
+  attention_.forward();
   linear(rows, h, h, fused);
-  added();
-  normalises_last() ? add_norm_forward() : norm_forward();
+  stream_.add();
+  shape_.normalises_last() ? add_norm_forward() : norm_forward();
   linear(rows, h, f, fused);
   gelu_forward();
   linear(rows, f, h, fused);
-  added();
-  if (normalises_last()) {
+  stream_.add();
+  if (shape_.normalises_last()) {
     add_norm_forward();
   }
 }
 
 void CompiledTransformer::head_forward() {
-  const std::int64_t rows = block_.rows(), h = spec_.hidden;
-  if (spec_.classes) {
-    classifier_forward(step_, block_, spec_.classifier());
+  const std::int64_t rows = shape_.block.rows(), h = shape_.spec.hidden;
+  if (shape_.spec.classes) {
+    classifier_forward(shape_.step, shape_.block, shape_.spec.classifier());
     return;
   }
-  if (is_bert()) {  // a dense layer, whose GELU is part of the norm
-    linear(rows, h, h, !is_training_);
-    layer_norm("gelu_native_layer_norm", part(products_), part(products_) + (is_training_ ? 1 : 0));
-  } else if (normalises_last()) {  // of the last norm's result
-    layer_norm("native_layer_norm", 1, part(products_) + (is_training_ ? 1 : 0));
+  if (shape_.is_bert()) {  // a dense layer, whose GELU is part of the norm
+    linear(rows, h, h, !shape_.is_training);
+    layer_norm("gelu_native_layer_norm", shape_.part(shape_.products),
+               shape_.part(shape_.products) + (shape_.is_training ? 1 : 0));
+  } else if (shape_.normalises_last()) {  // of the last norm's result
+    layer_norm("native_layer_norm", 1, shape_.part(shape_.products) + (shape_.is_training ? 1 : 0));
   } else {
     norm_forward();
   }
-  if (step_.types().casts()) {
-    step_.launch(triton::pointwise("_to_copy", h * spec_.vocabulary, DataType::FP32,
-                                   {.writes = size_of(products_) / size_of(DataType::FP32)}));
+  if (shape_.step.types().casts()) {
+    shape_.step.launch(triton::pointwise("_to_copy", h * shape_.spec.vocabulary, DataType::FP32,
+                                         {.writes = size_of(shape_.products) / size_of(DataType::FP32)}));
   }
-  const DataType type = product_type(step_.precision());  // padding is part of the weight's cast
-  const std::int64_t columns = triton::padded_for_tensor_cores(spec_.vocabulary, type);
-  step_.launch(kernels::product({.batch = 1, .m = rows, .n = columns, .k = h, .transpose_b = true}, type));
+  const DataType type = product_type(shape_.step.precision());  // padding is part of the weight's cast
+  const std::int64_t columns = triton::padded_for_tensor_cores(shape_.spec.vocabulary, type);
+  shape_.step.launch(
+      kernels::product({.batch = 1, .m = rows, .n = columns, .k = h, .transpose_b = true}, type));
 }
 
 /// Log-softmax in FP32 of the logits, read where they are, or its sums alone, then the mean of what the
 /// labels pick.
 void CompiledTransformer::loss_forward() {
-  const double logits = size_of(products_) / size_of(DataType::FP32);
-  step_.launch(stores_log_softmax() ? triton::over_rows("_log_softmax",
-                                                        Softmax{.rows = loss_.rows(),
-                                                                .columns = loss_.classes,
-                                                                .logarithm = true,
-                                                                .fused = {logits, 1, 2 * logits}},
-                                                        DataType::FP32)
-                                    : triton::online_softmax(loss_.rows(), loss_.classes, products_));
-  step_.launch(triton::mean_of_picks(loss_.rows()));
+  const double logits = size_of(shape_.products) / size_of(DataType::FP32);
+  shape_.step.launch(shape_.stores_log_softmax()
+                         ? triton::over_rows("_log_softmax",
+                                             Softmax{.rows = shape_.loss.rows(),
+                                                     .columns = shape_.loss.classes,
+                                                     .logarithm = true,
+                                                     .fused = {logits, 1, 2 * logits}},
+                                             DataType::FP32)
+                         : triton::online_softmax(shape_.loss.rows(), shape_.loss.classes, shape_.products));
+  shape_.step.launch(triton::mean_of_picks(shape_.loss.rows()));
 }
 
 }  // namespace lockstep

@@ -4,6 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/workload/compiled/compiled_attention.hpp"
+#include "ops/workload/compiled/compiled_shape.hpp"
+#include "ops/workload/compiled/residual_stream.hpp"
 #include "ops/workload/gradient_buckets.hpp"
 #include "ops/workload/gradient_sink.hpp"
 #include "ops/workload/layers/cross_entropy.hpp"
@@ -48,6 +51,9 @@ class CompiledTransformer {
  public:
   CompiledTransformer(StepWriter& step, const TransformerSpec& spec, const BlockShape& block,
                       const CrossEntropyShape& loss, bool is_training);
+  // Its parts refer to its shape.
+  CompiledTransformer(const CompiledTransformer&) = delete;
+  CompiledTransformer& operator=(const CompiledTransformer&) = delete;
 
   /// Cuts where DDPOptimizer does: a graph begins at @p layer. Never with one rank.
   void cut(const BucketLimits& limits);
@@ -72,22 +78,6 @@ class CompiledTransformer {
   void embeddings_backward(GradientSink& gradients);
 
  private:
-  [[nodiscard]] bool stores_log_softmax() const {
-    return step_.framework().compiled_loss == CompiledLoss::Stored;
-  }
-  /// Hugging Face's: a norm of the embeddings, three products, a dense layer before the output.
-  [[nodiscard]] bool is_bert() const { return block_.kind == BlockKind::Bert; }
-  [[nodiscard]] bool normalises_last() const { return !block_.normalises_first(); }
-  /// The operator scaled_dot_product_attention, found as a pattern or called.
-  [[nodiscard]] bool has_fused_attention() const;
-  /// The part of an element of the model's type that an element of @p type is.
-  [[nodiscard]] double part(DataType type) const { return size_of(type) / size_of(model_); }
-  /// Bytes of a dropout's mask by those of an element of @p type; 0 without dropout.
-  [[nodiscard]] double mask_part(DataType type) const;
-  [[nodiscard]] std::int64_t scores() const {
-    return block_.batch * block_.heads * block_.sequence * block_.sequence;
-  }
-
   void linear(std::int64_t rows, std::int64_t in, std::int64_t out, bool bias_is_fused);
   void linear_backward(std::int64_t rows, std::int64_t in, std::int64_t out, GradientSink& gradients);
   void cast_weight_gradient(std::int64_t elements);
@@ -102,27 +92,12 @@ class CompiledTransformer {
 
   void projections_forward();
   void projections_backward(GradientSink& gradients);
-  void attention_forward();
-  void attention_backward();
-  void unfused_forward();
-  void unfused_backward();
-  void fused_attention_forward();
-  void fused_attention_backward();
-  void copy_tokens(std::string_view what, int times);
-  void product_of_heads(const Gemm& gemm);
 
-  StepWriter& step_;
-  const TransformerSpec& spec_;
-  BlockShape block_;
-  CrossEntropyShape loss_;
-  bool is_training_;
-  DataType model_, products_;  ///< in memory
-  std::vector<bool> begins_;   ///< by layer
-  /// GPT-2's residual stream: tensors and buffers that hold it, and results of layers that are to be added.
-  double stream_tensors_ = 1;
-  int stream_buffers_ = 1, added_ = 0;
+  CompiledShape shape_;
+  ResidualStream stream_;
+  CompiledAttention attention_;
+  std::vector<bool> begins_;   ///< graphs, by layer
   bool follows_head_ = false;  ///< in backward: one gradient has come so far
-  bool drops_last_ = false;    ///< the dropout of the last of these has not been drawn yet
 };
 
 }  // namespace lockstep

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ops/program_builder.hpp"
+#include "tests/support/program_listing.hpp"
 #include "tests/support/script.hpp"
 
 namespace lockstep::synth {
@@ -70,6 +72,27 @@ TEST(Aggregate, CopiesAndWhatStaysDivideARow) {
   options.stays = [](const KernelCall& call) { return call.name == "known"; };
   static_cast<void>(aggregate(job, tick_gpu(), options));
   EXPECT_THAT(listing(*job.programs.front()), ElementsAre("2", "copy", "3", "9", "2"));
+}
+
+// Which of two threads calls first is not in a Program: each keeps a row of its own.
+TEST(Aggregate, RowsOfCollectivesEndWithTheirThread) {
+  ProgramBuilder rank{plain_host()};
+  const StreamId stream = rank.stream("communication");
+  const GroupId world = rank.group("world");
+  for (const char* thread : {"main", "autograd", "main"}) {
+    rank.on(rank.thread(thread));
+    rank.collective(stream, {CollectiveKind::AllReduce, DataType::FP32, world, worth(1), {}, 0});
+  }
+  Job job;
+  job.programs = {std::make_shared<const Program>(std::move(rank).build())};
+  job.groups = {{"world", {0, 1}}};
+  job.ranks = {{0, 0, {0}, {}, {}}, {0, 1, {0}, {}, {}}};
+  AggregateOptions options;
+  options.collectives = 1;
+  static_cast<void>(aggregate(job, tick_gpu(), options));
+  EXPECT_THAT(listing(*job.programs.front()), ElementsAre("reduce 2"));
+  ASSERT_EQ(job.programs.front()->threads.size(), 2U);
+  EXPECT_EQ(job.programs.front()->threads.back().instructions.size(), 1U);
 }
 
 }  // namespace

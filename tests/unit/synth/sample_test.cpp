@@ -163,6 +163,16 @@ TEST(Sample, MembersThatCallOtherwiseAreTold) {
   EXPECT_NE(conflict_of(job), "");
 }
 
+// Traces of older PyTorch do not tell sizes.
+TEST(Sample, CollectivesOfUnknownSizeStaySo) {
+  Recording recording = recording_of({});
+  Program untold = *recording.job.programs.front();
+  for (CollectiveCall& call : untold.collectives) call.size = Bytes{0};
+  recording.job.programs.front() = std::make_shared<const Program>(std::move(untold));
+  const Job made = sample(fit({{recording}}, FitOptions{}), a100(), SampleOptions{}).job;
+  EXPECT_EQ(totals_of(made).bytes, 0);
+}
+
 /// A rank that reduces so many bytes, one all-reduce after the other, each from its thread.
 std::shared_ptr<const Program> reducing(const std::vector<std::pair<const char*, double>>& calls) {
   ProgramBuilder rank{plain_host()};

@@ -10,6 +10,7 @@
 #include "base/yaml_reader.hpp"
 #include "tests/unit/topology/machines.hpp"
 #include "topology/cluster_spec.hpp"
+#include "topology/layout.hpp"
 #include "topology/render_dot.hpp"
 #include "topology/render_svg.hpp"
 
@@ -121,7 +122,31 @@ TEST(FatTree, OnePodNeedsNoCores) {
 TEST(FatTree, IsDrawnWithItsCores) {
   const Fabric fabric = tree("nodes_per_pod: 2, spines: 2, cores: 2", "dgx_a100 x 4");
   EXPECT_THAT(to_svg(fabric), HasSubstr("core1"));
+  EXPECT_THAT(to_svg(fabric), HasSubstr(">core switch</text>"));
   EXPECT_THAT(to_dot(fabric), HasSubstr("core1"));
+}
+
+/// Cores above spines above leaves above nodes: each tier in a row of its own.
+TEST(FatTree, HasATierForEachKindOfSwitch) {
+  const Fabric fabric = tree("nodes_per_pod: 2, spines: 2, cores: 2", "dgx_a100 x 4");
+  const Layout layout = lay_out(fabric);
+  const auto row_of = [&](const std::string& name) { return layout.centres[called(fabric, name)]->y; };
+  EXPECT_EQ(fabric.vertices()[called(fabric, "core0")].kind, VertexKind::CoreSwitch);
+  EXPECT_EQ(fabric.vertices()[called(fabric, "spine0")].kind, VertexKind::SpineSwitch);
+  EXPECT_DOUBLE_EQ(row_of("core0"), row_of("core1"));
+  EXPECT_DOUBLE_EQ(row_of("spine0"), row_of("spine3"));
+  EXPECT_LT(row_of("core0"), row_of("spine0"));
+  EXPECT_LT(row_of("spine0"), row_of("leaf0"));
+  EXPECT_LT(row_of("leaf0"), row_of("node0.nic0"));
+}
+
+/// Of many nodes only a few are drawn, with the switches that lie above them.
+TEST(FatTree, KeepsTheCoresOfNodesThatAreDrawn) {
+  const Fabric fabric = tree("nodes_per_pod: 2, spines: 2, cores: 2", "dgx_a100 x 16");
+  const Layout layout = lay_out(fabric);
+  EXPECT_TRUE(layout.centres[called(fabric, "core1")]);
+  EXPECT_TRUE(layout.centres[called(fabric, "spine1")]);
+  EXPECT_FALSE(layout.centres[called(fabric, "spine15")]);
 }
 
 TEST(FatTree, SaysWhatDoesNotAddUp) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -41,6 +43,7 @@ class Reader {
           field.value = varint();
           break;
         case 1:
+          std::memcpy(&field.value, bytes_.data() + at_, sizeof field.value);  // little-endian, as protobuf
           at_ += 8;
           break;
         case 2: {
@@ -88,7 +91,10 @@ Field first(const std::string& message, std::uint32_t number) {
 struct Event {
   std::uint64_t timestamp = 0, type = 0, track = 0;
   std::string name{};
+  double count = 0;  ///< of a counter
 };
+
+constexpr std::uint64_t kCounts = 4;  // TrackEvent::TYPE_COUNTER
 
 class PerfettoTrace : public ::testing::Test {
  protected:
@@ -96,7 +102,7 @@ class PerfettoTrace : public ::testing::Test {
     const Job job = small_job();
     PerfettoTraceWriter writer{job, two_gpus(), options};
     writer.write(spans_of_small_job(2));
-    writer.finish(path);
+    writer.finish({.path = path, .links = links_});
     std::map<std::uint64_t, std::string> names;
     for (const Field& packet : Reader{gunzip(options.path)}.fields()) {
       EXPECT_EQ(packet.number, 1);
@@ -110,7 +116,7 @@ class PerfettoTrace : public ::testing::Test {
       }
       if (const std::string event = first(packet.bytes, 11).bytes; !event.empty()) {
         events_.push_back({first(packet.bytes, 8).value, first(event, 9).value, first(event, 11).value,
-                           names[first(event, 10).value]});
+                           names[first(event, 10).value], std::bit_cast<double>(first(event, 44).value)});
       }
     }
   }
@@ -120,6 +126,9 @@ class PerfettoTrace : public ::testing::Test {
     std::map<std::uint64_t, int> open;
     std::map<std::uint64_t, std::uint64_t> last;
     for (const Event& event : events_) {
+      if (event.type == kCounts) {
+        continue;
+      }
       EXPECT_GE(event.timestamp, last[event.track]);
       last[event.track] = event.timestamp;
       open[event.track] += event.type == 1 ? 1 : -1;
@@ -140,6 +149,7 @@ class PerfettoTrace : public ::testing::Test {
   }
 
   TemporaryDirectory directory_;
+  std::vector<LinkTrack> links_;
   std::vector<Event> events_;
   std::size_t tracks_ = 0;
 };
@@ -170,6 +180,18 @@ TEST_F(PerfettoTrace, ShowsTheCriticalPath) {
   EXPECT_EQ(tracks_, 13);
   EXPECT_THAT((std::vector{events_[events_.size() - 4].timestamp, events_.back().timestamp}),
               ElementsAre(0, 2000));
+}
+
+TEST_F(PerfettoTrace, CountsWhatLinksCarry) {
+  links_ = {{"a->b of 50 GB/s", {{1e-6, 12.5e9}, {3e-6, 0}}}};
+  write(options());
+  expect_nesting();
+  EXPECT_EQ(tracks_, 14);  // the link's, and the one above it
+  const Event& load = events_[events_.size() - 2];
+  EXPECT_EQ(load.type, kCounts);
+  EXPECT_EQ(load.timestamp, 1000);
+  EXPECT_DOUBLE_EQ(load.count, 12.5);
+  EXPECT_DOUBLE_EQ(events_.back().count, 0);
 }
 
 }  // namespace

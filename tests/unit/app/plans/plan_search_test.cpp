@@ -57,7 +57,7 @@ TEST(PlanSearch, FindsTheFastestOfAllPlans) {
   }
 }
 
-std::vector<PlanCandidate> front_of(const std::vector<FoundPlan>& plans) {
+std::vector<PlanCandidate> front_candidates(const std::vector<FoundPlan>& plans) {
   std::vector<PlanFigures> figures;
   for (const FoundPlan& plan : plans) {
     figures.push_back(
@@ -81,7 +81,7 @@ TEST(PlanSearch, MissesNothingByWhatIsBeaten) {
   EXPECT_LT(few.probes_run, all.probes_run);
   EXPECT_EQ(few.estimated[0].candidate, all.estimated[0].candidate);
   EXPECT_EQ(few.estimated[1].candidate, all.estimated[1].candidate);
-  EXPECT_EQ(front_of(few.estimated), front_of(all.estimated));
+  EXPECT_EQ(front_candidates(few.estimated), front_candidates(all.estimated));
   ASSERT_TRUE(few.left.empty());  // but as many plans are asked for here as are not simulated at once
   EXPECT_EQ(all.left.at(4) + kMostSimulated, all.estimated.size());
   EXPECT_THAT(plans_text(evaluator, all, 5),

@@ -115,13 +115,6 @@ TEST(Plot, GrowingNumbersAreJoinedOthersAreBars) {
   EXPECT_THAT(sweep_plots(table)[0].svg, HasSubstr("<circle"));
 }
 
-TEST(Plot, AxesHaveRoundSteps) {
-  EXPECT_DOUBLE_EQ(axis_step(729), 200);
-  EXPECT_DOUBLE_EQ(axis_step(5), 1);
-  EXPECT_DOUBLE_EQ(axis_step(0.042), 0.01);
-  EXPECT_DOUBLE_EQ(axis_step(0), 1);
-}
-
 TEST(Plot, EscapesWhatXmlWouldTakeForItsOwn) {
   const Plot plot{"a<b", "", "x & y", {"<1>"}, {{"", {1.0}}}, false};
   EXPECT_THAT(to_svg(plot), HasSubstr("a&lt;b"));

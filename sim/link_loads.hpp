@@ -1,0 +1,28 @@
+#pragma once
+
+/// @file
+/// What the links of a machine carry over time.
+
+#include <functional>
+#include <vector>
+
+#include "topology/fabric.hpp"
+
+namespace lockstep {
+
+/// Who hears how many bytes a second more (or less) a link carries from a date on, s. Dates do not go back.
+using LoadObserver = std::function<void(LinkId link, double more, double date)>;
+
+/// From `date` on, in seconds, the link carries `rate` bytes a second.
+struct LoadChange {
+  double date = 0;
+  double rate = 0;
+};
+
+struct LinkLoads {
+  LinkId link = 0;
+  double bytes = 0;                 ///< in all
+  std::vector<LoadChange> changes;  ///< in order of time
+};
+
+}  // namespace lockstep
