@@ -5,11 +5,26 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <string_view>
 
 #include "app/result_folder.hpp"
 #include "base/file.hpp"
 
 namespace lockstep {
+namespace {
+
+/// A text in a file whose name says that it is something else helps nobody.
+std::string if_no_text(const std::string& file) {
+  for (const std::string_view ending : {".svg", ".dot", ".json", ".html", ".png"}) {
+    if (file.ends_with(ending))
+      return fmt::format("-o is the file of the text, which '{}' does not look like", file);
+  }
+  return {};
+}
+
+}  // namespace
 
 void add_output_option(CLI::App& command, AnswerOptions& options) {
   command.add_option("-o,--output", options.output, "file for the text (default: stdout)");
@@ -17,6 +32,7 @@ void add_output_option(CLI::App& command, AnswerOptions& options) {
 
 void add_answer_options(CLI::App& command, AnswerOptions& options) {
   add_output_option(command, options);
+  command.get_option("--output")->check(CLI::Validator{&if_no_text, ""});
   command.add_option("--json", options.json, "the answer as JSON; - for stdout instead of the text");
 }
 

@@ -137,6 +137,8 @@ def check_texts(lockstep, folder, complaints):
         check(complaints, data.read_text() == run(lockstep, *words, "--json", "-").stdout, f"{words} --json FILE is not --json -")
         same = run(lockstep, *words, "-o", text, "--json", text)
         check(complaints, same.returncode == 2, f"{words}: two outputs in one file: exit code {same.returncode}")
+    picture = run(lockstep, "topology", "dgx_a100", "-o", Path(folder) / "machine.svg")
+    check(complaints, picture.returncode == 2 and "-o is the file of the text" in picture.stderr, f"-o machine.svg: {picture.stderr}")
     for words in (["explain", "bucket"], ["schema", "gpus"], ["manual"], ["completion", "bash"]):
         shown = run(lockstep, *words).stdout
         done = run(lockstep, *words, "-o", text)
