@@ -105,7 +105,7 @@ TEST(StepBand, WhatWasRecordedLeavesNothingOut) {
 }
 
 TEST(Band, OfAKernelAloneIsHalfAsWideAgainOnTheSlowerSide) {
-  EXPECT_EQ(band_alone(0.2), (Band{0.2, 0.3}));
+  EXPECT_EQ(band_alone(0.25), (Band{0.25, 0.375}));
 }
 
 TEST(Band, HoldsWhatLiesInside) {
