@@ -252,6 +252,7 @@ TEST(PlanSearch, TheFrontIsNotBeatenByItsOverlap) {
   PlanSpace space = space_of(evaluator.problem());
   space.tensor = {2, 4};
   space.sequence_parallel = {true};
+  space.micro_batch = {1, 2, 4};
   const PlanSearchResult found = search(evaluator, space, 1);
   std::size_t hide = 0;
   for (const FoundPlan& plan : found.front) {

@@ -201,10 +201,10 @@ TEST(KernelModel, product_that_adds_to_its_result_moves_it_twice) {
   const Gemm fresh{.m = 8192, .n = 8192, .k = 16, .transpose_a = true};
   Gemm added = fresh;
   added.added_to = 4;
-  const GpuSpec gpu = gpu_named("a100_80gb");
+  const GpuSpec gpu = gpu_named("h100_80gb");
   const double more = 6.0 * 8192 * 8192;
-  EXPECT_NEAR((predicted(DataType::BF16, added, "a100_80gb").duration -
-               predicted(DataType::BF16, fresh, "a100_80gb").duration) /
+  EXPECT_NEAR((predicted(DataType::BF16, added, "h100_80gb").duration -
+               predicted(DataType::BF16, fresh, "h100_80gb").duration) /
                   (Bytes{more} / (gpu.memory_bandwidth * gpu.efficiency->tensor.memory)),
               1, 1e-9);
 }
