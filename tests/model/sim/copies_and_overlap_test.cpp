@@ -43,6 +43,13 @@ class Ranks : public ::testing::Test {
   [[nodiscard]] Spans gpu(std::uint32_t rank, std::uint8_t stream) const {
     return in_ticks(recording_.gpu(rank, stream));
   }
+  /// The GPU itself takes next to nothing for rows of host memory.
+  void let_links_bind() {
+    gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;
+    gpu_.host_copy = {2 * kTickBandwidth, 2 * kTickBandwidth, Seconds{0}};
+    gpu_.peak.fp32 = Flops{1e30} / Seconds{1};
+    gpu_.efficiency.value.first_row = gpu_.efficiency.value.row_latency = Seconds{0};
+  }
   static Script script() { return Script({"a", "b"}, {"world"}); }
 };
 
@@ -124,7 +131,7 @@ KernelCall rows(double ticks, Direction direction) {
 /// Lookups of two GPUs share the uplink as copies do. They need no copy engine, so that a copy of the same
 /// GPU shares the link too, and what they take is computing.
 TEST_F(Ranks, KernelsThatReadHostMemoryShareTheUplink) {
-  gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;
+  let_links_bind();
   run({script().kernel(0, rows(10, Direction::Forward)),
        script().work(5).kernel(0, rows(10, Direction::Forward))});
   EXPECT_EQ(gpu(0, 0), (Spans{{0, 15}}));
@@ -134,7 +141,7 @@ TEST_F(Ranks, KernelsThatReadHostMemoryShareTheUplink) {
 }
 
 TEST_F(Ranks, KernelsThatReadHostMemoryNeedNoEngine) {
-  gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;
+  let_links_bind();
   run({script().kernel(0, rows(10, Direction::Forward)).copy(1, worth(6), Path::HostToDevice)});
   EXPECT_EQ(gpu(0, 0), (Spans{{0, 16}}));
   EXPECT_EQ(gpu(0, 1), (Spans{{0, 12}}));
@@ -143,7 +150,7 @@ TEST_F(Ranks, KernelsThatReadHostMemoryNeedNoEngine) {
 /// Backward goes both ways at once: 10 alone. Beside it a copy to the host has half of that direction until
 /// it ends at 12; the kernel, which advances both ways together, has 4 left.
 TEST_F(Ranks, KernelsThatUpdateHostMemoryGoBothWays) {
-  gpu_.memory_bandwidth = gpu_.l2_bandwidth = 1000 * kTickBandwidth;
+  let_links_bind();
   run({script().kernel(0, rows(10, Direction::Backward)).copy(1, worth(6), Path::DeviceToHost)});
   EXPECT_EQ(gpu(0, 0), (Spans{{0, 16}}));
   EXPECT_EQ(gpu(0, 1), (Spans{{0, 12}}));
