@@ -33,7 +33,8 @@ std::vector<TrafficPart> parts_of(const HostTraffic& traffic) {
 }
 
 CollectivePlan copy_plan(const HostTraffic& traffic, Seconds alone, const LoadsOfPath& loads_of_path) {
-  if (!(alone >= Seconds{0})) throw std::logic_error{"a copy, or a kernel that reads host memory, has no time"};
+  if (!(alone >= Seconds{0}))
+    throw std::logic_error{"a copy, or a kernel that reads host memory, has no time"};
   CollectivePlan plan;
   plan.algorithm = "copy";
   plan.size = traffic.total();
