@@ -21,7 +21,7 @@ namespace lockstep {
 /// The band of the step time from those of predictions_of().
 [[nodiscard]] StepBand step_band(const ResolvedScenario& resolved, const SimulationResult& result);
 
-/// What a framework's loop is known to do beside what is predicted: its name and its size.
+/// Work of a framework's loop that is known and not predicted: its name and its size.
 struct OmittedWork {
   std::string what;  ///< `TorchRec's Python and the loader in its process`; empty: nothing
   double share = 0;  ///< of the predicted step (StepBand::omitted)

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What the links of a machine carry over time.
+/// Loads of a machine's links over time.
 
 #include <functional>
 #include <vector>

@@ -253,7 +253,7 @@ void Simulation::connect(Network& network, Executor& executor, const Machine& ma
   }
 }
 
-/// Of SimGrid's tracing and of observe_loads().
+/// Observers: SimGrid's tracing and observe_loads().
 void Simulation::add_load_observers(Network& network) const {
   auto* shared = dynamic_cast<SharedNetwork*>(&network);
   const bool is_traced = options_.engine != EngineMode::Bare && asks_for_tracing(options_.tracing);

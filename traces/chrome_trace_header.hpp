@@ -27,7 +27,7 @@ struct RankLanes {
 [[nodiscard]] std::vector<RankLanes> lanes_of(const Job& job, std::span<const Vertex> vertices,
                                               std::span<const std::uint32_t> ranks, bool file_per_rank);
 
-/// Of processes that are of no rank, above all others.
+/// Processes that are of no rank stand above all others.
 [[nodiscard]] std::uint64_t first_pid_of_tracks(std::size_t ranks);
 
 /// The tid of a host thread: the main thread's is its pid, as on Linux.

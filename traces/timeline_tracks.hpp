@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What a timeline shows besides the work of its ranks: the critical path, and what links carry.
+/// Tracks of a timeline besides the work of its ranks: the critical path, and what links carry.
 
 #include <cstdint>
 #include <span>

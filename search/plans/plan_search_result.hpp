@@ -56,7 +56,7 @@ struct PlanSearchResult {
   [[nodiscard]] bool has_gaps() const { return not_estimated > 0 || !failed.empty(); }
 };
 
-/// Those of which none other is better in step time, memory and number of GPUs.
+/// Plans of which none other is better in step time, memory and number of GPUs.
 [[nodiscard]] std::vector<FoundPlan> front_of(const std::vector<FoundPlan>& plans);
 
 }  // namespace lockstep

@@ -101,7 +101,12 @@ class SharedNetwork final : public Network {
     }
   };
 
-  /// What `LinkState::fill` of a full link is.
+  /// Rates closer than this are equal: far below what a link can be told apart by, far above rounding.
+  static constexpr double kTolerance = 1e-12;
+  /// Filling starts so far below the level that a change reaches, relative: far more than the level's
+  /// rounding.
+  static constexpr double kBelow = 1e-6;
+  /// `LinkState::fill` of a full link.
   static constexpr std::uint64_t kFull = std::uint64_t{1} << 40U;
 
   const Shape& shape_of(const CollectivePlan& plan);

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What all parts of a compiled transformer know: its shapes and types, and the step that it is written to.
+/// All parts of a compiled transformer know this: its shapes and types, and the step that it is written to.
 struct CompiledShape {
   StepWriter& step;
   const TransformerSpec& spec;

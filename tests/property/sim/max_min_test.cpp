@@ -17,6 +17,7 @@
 #include "sim/simgrid_compat.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/in_child.hpp"
+#include "tests/support/parallel_links.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -65,13 +66,7 @@ rc::Gen<RandomSharing> random_sharing() {
 
 /// All start at 0. @return when each ends, s
 std::vector<double> ends_by_ours(const RandomSharing& sharing) {
-  std::vector<Vertex> vertices{{VertexKind::Gpu, 0, 0, "a", "any"}, {VertexKind::Gpu, 0, 1, "b", "any"}};
-  std::vector<Link> links;
-  for (const double capacity : sharing.capacities) {
-    links.push_back({0, 1, LinkKind::NvLink, BytesPerSecond{capacity}, Seconds{0}});
-  }
-  links.push_back({1, 0, LinkKind::NvLink, BytesPerSecond{1e9}, Seconds{0}});
-  const Fabric fabric{vertices, links};
+  const Fabric fabric = testing::parallel_links(sharing.capacities);
   std::vector<CollectivePlan> plans;
   for (const RandomTransfer& transfer : sharing.transfers) {
     CollectivePlan& plan = plans.emplace_back();

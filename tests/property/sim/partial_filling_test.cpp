@@ -14,6 +14,7 @@
 
 #include "sim/network/shared.hpp"
 #include "tests/support/holds.hpp"
+#include "tests/support/parallel_links.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -62,13 +63,7 @@ rc::Gen<Arrivals> arrivals() {
 
 /// @return when each ends, s
 std::vector<double> ends_in_parts(const Arrivals& given) {
-  std::vector<Vertex> vertices{{VertexKind::Gpu, 0, 0, "a", "any"}, {VertexKind::Gpu, 0, 1, "b", "any"}};
-  std::vector<Link> links;
-  for (const double capacity : given.capacities) {
-    links.push_back({0, 1, LinkKind::NvLink, BytesPerSecond{capacity}, Seconds{0}});
-  }
-  links.push_back({1, 0, LinkKind::NvLink, BytesPerSecond{1e9}, Seconds{0}});
-  const Fabric fabric{vertices, links};
+  const Fabric fabric = testing::parallel_links(given.capacities);
   std::vector<CollectivePlan> plans;
   for (const ComingTransfer& transfer : given.transfers) {
     CollectivePlan& plan = plans.emplace_back();

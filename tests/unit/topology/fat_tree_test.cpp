@@ -140,7 +140,7 @@ TEST(FatTree, HasATierForEachKindOfSwitch) {
   EXPECT_LT(row_of("leaf0"), row_of("node0.nic0"));
 }
 
-/// Of many nodes only a few are drawn, with the switches that lie above them.
+/// A drawing shows only a few of many nodes, with the switches that lie above them.
 TEST(FatTree, KeepsTheCoresOfNodesThatAreDrawn) {
   const Fabric fabric = tree("nodes_per_pod: 2, spines: 2, cores: 2", "dgx_a100 x 16");
   const Layout layout = lay_out(fabric);
