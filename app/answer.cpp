@@ -19,7 +19,10 @@ namespace {
 std::string if_no_text(const std::string& file) {
   for (const std::string_view ending : {".svg", ".dot", ".json", ".html", ".png"}) {
     if (file.ends_with(ending))
-      return fmt::format("-o is the file of the text, which '{}' does not look like", file);
+      return fmt::format(
+          "-o is the file of the text, which '{}' does not look like; pictures and JSON have options of "
+          "their own",
+          file);
   }
   return {};
 }
