@@ -35,7 +35,7 @@ def run(lockstep, *arguments):
 
 def features(lockstep, job, folder):
     """Numbers that describe a job: logarithms of what is counted, shares of the time."""
-    score = json.loads(run(lockstep, "synth", "score", job, job, "--json"))
+    score = json.loads(run(lockstep, "synth", "score", job, job, "--json", "-"))
     found = {"step": math.log(score["source_step_seconds"])}
     for row in score["classes"]:
         found["count " + row["class"]] = math.log1p(row["source"])
