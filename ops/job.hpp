@@ -39,6 +39,9 @@ struct Job {
   std::vector<MemoryBreakdown> memory;
   /// The same before the optimizer runs, and while it does: of transformers by a plan, else empty.
   std::vector<MemoryBreakdown> pass_memory, update_memory;
+  /// Changes of device memory in a step, in order; the highest sum is that of `memory` (index:
+  /// RankAssignment::memory). Empty where only the peak is modelled.
+  std::vector<std::vector<MemoryChange>> memory_changes;
   /// Host memory that a rank fills (index: RankAssignment::memory); empty where nothing is kept there.
   std::vector<MemoryBreakdown> host_memory;
   int steps = 1;  ///< how often every rank repeats its program, >= 1

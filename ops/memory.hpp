@@ -55,58 +55,17 @@ struct MemoryBreakdown {
   }
 };
 
-/// Device memory of one rank while its program is written: what is allocated is counted in program order.
-class MemoryLedger {
- public:
-  MemoryLedger() = default;
-  MemoryLedger(const MemoryLedger&) = delete;
-  MemoryLedger& operator=(const MemoryLedger&) = delete;
+/// A place in a Program: the thread has executed the instructions before it.
+struct ProgramPosition {
+  std::uint32_t instruction = 0;  ///< number of instructions of the thread before it
+  std::uint8_t thread = 0;
+};
 
-  void allocate(MemoryUse use, Bytes size) { change({use, size.in_base_units()}); }
-  void release(MemoryUse use, Bytes size) { change({use, -size.in_base_units()}); }
-
-  /// The number of changes so far.
-  [[nodiscard]] std::size_t position() const { return changes_.size(); }
-  /// Makes the changes from position @p first to before @p last once more.
-  void repeat(std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      change(Change{changes_[i]});
-    }
-  }
-
-  /// Marks the start of the optimizer.
-  void begin_update() {
-    peak_ = &peak_of_update_;
-    *peak_ = now_;
-  }
-
-  [[nodiscard]] const MemoryBreakdown& now() const { return now_; }
-  /// The contents at the moment when the memory held most.
-  [[nodiscard]] const MemoryBreakdown& peak() const {
-    return peak_of_update_.total() > peak_of_passes_.total() ? peak_of_update_ : peak_of_passes_;
-  }
-  /// The same before the optimizer runs, and while it does.
-  [[nodiscard]] const MemoryBreakdown& peak_of_passes() const { return peak_of_passes_; }
-  [[nodiscard]] const MemoryBreakdown& peak_of_update() const { return peak_of_update_; }
-
- private:
-  struct Change {
-    MemoryUse use;
-    double bytes;  // fewer than none: released
-  };
-
-  void change(Change change) {
-    now_[change.use] += change.bytes;
-    if (change.bytes > 0 && now_.total() > peak_->total()) {
-      *peak_ = now_;
-    }
-    changes_.push_back(change);
-  }
-
-  MemoryBreakdown now_;
-  MemoryBreakdown peak_of_passes_, peak_of_update_;
-  MemoryBreakdown* peak_ = &peak_of_passes_;  // of the two
-  std::vector<Change> changes_;
+/// One use of a rank's device memory grows or shrinks.
+struct MemoryChange {
+  double bytes = 0;  ///< below 0: released
+  ProgramPosition at;
+  MemoryUse use = MemoryUse::Parameters;
 };
 
 }  // namespace lockstep

@@ -167,12 +167,15 @@ Job part_job(const DlrmSpec& spec, const TrainingSetup& setup, const std::vector
   writer.write();
   const DlrmMemoryShape shape = writer.memory_shape();
   std::vector<MemoryBreakdown> memory, host_memory;
+  std::vector<std::vector<MemoryChange>> changes;
   for (std::size_t rank = 0; rank < setup.gpus.size(); ++rank) {
     memory.push_back(dlrm_memory(shape, rank));
+    changes.push_back(dlrm_memory_changes(shape, rank));
     host_memory.push_back(dlrm_host_memory(shape, rank));
   }
   Job job = std::move(step).finish(setup.gpus);
   job.memory = std::move(memory);
+  job.memory_changes = std::move(changes);
   job.host_memory = std::move(host_memory);
   for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
     job.ranks[rank].memory = rank;
@@ -209,6 +212,7 @@ void take_over(Job& all, const Job& others, const std::vector<std::size_t>& rank
       assignment.groups[group] = groups.at(static_cast<std::size_t>(place));
     }
     all.memory[rank] = others.memory[rank];
+    all.memory_changes[rank] = others.memory_changes[rank];
     all.host_memory[rank] = others.host_memory[rank];
   }
 }

@@ -1,7 +1,6 @@
 #include "ops/workload/dlrm_memory.hpp"
 
-#include <vector>
-
+#include "ops/memory_ledger.hpp"
 #include "ops/workload/element_count.hpp"
 #include "ops/workload/table_storage.hpp"
 
@@ -40,19 +39,22 @@ class Counting {
     }
   }
 
-  MemoryBreakdown peak() {
+  const MemoryLedger& count() {
     permanent();
     inputs();
     forward();
     backward();
     update();
-    return memory_.peak();
+    return memory_;
   }
 
  private:
   using Use = MemoryUse;
 
+  void move_to(DlrmMoment moment) { memory_.move_to(shape_.moments[static_cast<std::size_t>(moment)]); }
+
   void permanent() {
+    move_to(DlrmMoment::Start);
     memory_.allocate(Use::Parameters, floats(mlp_elements_ + table_elements_) + caches_);
     if (shape_.optimizer == DlrmOptimizer::Adagrad) {
       memory_.allocate(Use::Optimizer,
@@ -90,12 +92,14 @@ class Counting {
   }
 
   void forward() {
+    move_to(DlrmMoment::Lookups);
     for (const EmbeddingBagShape& bags : shape_.bags) {
       memory_.allocate(pooled_use(bags), pooled(bags));
     }
     if (shape_.ranks > 1) {
       memory_.allocate(Use::Communication, received());
     }
+    move_to(DlrmMoment::BottomMlp);
     if (shape_.has_dense) {
       mlp_forward(shape_.bottom, shape_.trains_bottom ? Use::Activations : Use::Workspace);
     }
@@ -104,7 +108,9 @@ class Counting {
         memory_.release(pooled_use(bags), pooled(bags));
       }
     }
+    move_to(DlrmMoment::Interaction);
     interaction_forward();
+    move_to(DlrmMoment::TopMlp);
     mlp_forward(shape_.top, Use::Activations);
   }
 
@@ -162,6 +168,7 @@ class Counting {
   }
 
   void backward() {
+    move_to(DlrmMoment::Backward);
     gradient_ = values(rows() * shape_.top.widths.back());
     memory_.allocate(Use::Workspace, gradient_);
     const bool goes_on = shape_.trains_bottom || shape_.trains_tables;
@@ -169,6 +176,7 @@ class Counting {
     if (!goes_on) {
       return;
     }
+    move_to(DlrmMoment::BelowTop);
     interaction_backward();
     const Bytes dense = shape_.hybrid ? Bytes{0} : features(rows() * shape_.interaction.dense_width);
     const Bytes sparse = gradient_ - dense;  // of the pooled rows
@@ -181,6 +189,7 @@ class Counting {
       memory_.allocate(Use::Workspace, gradient_);
     }
     const auto bottom = [&] {
+      move_to(DlrmMoment::BottomBackward);
       if (shape_.has_dense && shape_.trains_bottom) {
         mlp_backward(shape_.bottom, false, true);
       }
@@ -273,6 +282,7 @@ class Counting {
   }
 
   void tables_backward() {
+    move_to(DlrmMoment::TablesBackward);
     if (!shape_.trains_tables) {
       return;
     }
@@ -308,6 +318,7 @@ class Counting {
 
   /// Adagrad in lists of tensors: the roots of all sums at once (torch/optim/adagrad.py, foreach).
   void update() {
+    move_to(DlrmMoment::Update);
     memory_.release(Use::Gradients, sparse_gradients_);
     if (dense_optimizer(shape_.optimizer) == Optimizer::Adagrad) {
       memory_.allocate(Use::Workspace, floats(trained_elements_ + replicated_elements_));
@@ -353,7 +364,11 @@ class Counting {
 }  // namespace
 
 MemoryBreakdown dlrm_memory(const DlrmMemoryShape& shape, std::size_t rank) {
-  return Counting{shape, rank}.peak();
+  return Counting{shape, rank}.count().peak();
+}
+
+std::vector<MemoryChange> dlrm_memory_changes(const DlrmMemoryShape& shape, std::size_t rank) {
+  return Counting{shape, rank}.count().changes();
 }
 
 MemoryBreakdown dlrm_host_memory(const DlrmMemoryShape& shape, std::size_t rank) {

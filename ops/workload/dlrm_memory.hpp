@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "ops/memory.hpp"
 #include "ops/workload/dlrm_spec.hpp"
@@ -12,6 +15,21 @@
 #include "ops/workload/layers/mlp.hpp"
 
 namespace lockstep {
+
+/// Parts of a step at whose start device memory changes, in the order in which it is counted.
+enum class DlrmMoment : std::uint8_t {
+  Start,
+  Lookups,
+  BottomMlp,
+  Interaction,
+  TopMlp,
+  Backward,
+  BelowTop,
+  BottomBackward,
+  TablesBackward,
+  Update,
+};
+inline constexpr std::size_t kDlrmMoments = static_cast<std::size_t>(DlrmMoment::Update) + 1;
 
 /// Shapes and settings that decide the device memory of a DLRM step.
 struct DlrmMemoryShape {
@@ -29,6 +47,7 @@ struct DlrmMemoryShape {
   std::size_t ranks = 1;
   int batches = 1;  ///< inputs on the device at a time: a pipeline fetches ahead
   Bytes index;      ///< of one index or offset
+  std::array<ProgramPosition, kDlrmMoments> moments{};  ///< where the parts begin
 };
 
 /// Device memory of @p rank when it holds most, counted in the order of DlrmStep.
@@ -55,6 +74,9 @@ struct DlrmMemoryShape {
 /// *Source*: what autograd keeps: PyTorch 2 tools/autograd/derivatives.yaml (addmm, relu, sigmoid, bmm,
 /// index); FBGEMM embedding_backward_split_host_template.cpp (sorted lookups); reducer.cpp (buckets).
 [[nodiscard]] MemoryBreakdown dlrm_memory(const DlrmMemoryShape& shape, std::size_t rank);
+
+/// The changes behind dlrm_memory, each at the start of its part of the step.
+[[nodiscard]] std::vector<MemoryChange> dlrm_memory_changes(const DlrmMemoryShape& shape, std::size_t rank);
 
 /// Host memory that @p rank fills: the rows of its tables there, 4 B an element (FBGEMM's weights_uvm; the
 /// cache on the GPU is a copy).

@@ -77,6 +77,11 @@ Optimizer DlrmStep::optimizer() const {
   return dense_optimizer(spec_.optimizer);
 }
 
+void DlrmStep::begin(DlrmMoment moment) {
+  moments_[static_cast<std::size_t>(moment)] = {static_cast<std::uint32_t>(step_.program().position()),
+                                                step_.program().current_thread()};
+}
+
 void DlrmStep::write() {
   {
     const ModuleRange phase{step_, "forward"};
@@ -93,11 +98,13 @@ void DlrmStep::write() {
 }
 
 void DlrmStep::forward_bottom() {
+  begin(DlrmMoment::BottomMlp);
   const ModuleRange module{step_, "bottom_mlp"};
   mlp_forward(step_, bottom_);
 }
 
 void DlrmStep::forward_tables() {
+  begin(DlrmMoment::Lookups);
   inputs_.before_lookup();
   embeddings_.forward([&](std::size_t group) { inputs_.before_lookup_of(group); });
 }
@@ -117,11 +124,13 @@ void DlrmStep::forward() {
     forward_bottom();
     forward_tables();
   }
+  begin(DlrmMoment::Interaction);
   {
     const ModuleRange module{step_, "interaction"};
     interaction_forward(step_, interaction_);
     cross_forward(step_, cross_);
   }
+  begin(DlrmMoment::TopMlp);
   const ModuleRange module{step_, "top_mlp"};
   mlp_forward(step_, top_);
 }
@@ -150,6 +159,7 @@ void DlrmStep::backward() {
   GradientBuckets buckets{step_, setup_.parallelism.buckets(), shared_parameters_.size()};
   GradientSink gradients{step_, &buckets, step_.framework().zero_gradients};
   step_.on_autograd_thread([&] {
+    begin(DlrmMoment::Backward);
     const ModuleRange range{step_, "backward"};
     if (scales_loss()) {
       scale_loss_backward(step_);
@@ -173,6 +183,7 @@ void DlrmStep::backward() {
 }
 
 void DlrmStep::backward_below_top(GradientSink& gradients) {
+  begin(DlrmMoment::BelowTop);
   cross_backward(step_, cross_, gradients);
   interaction_backward(step_, interaction_);
   const bool sends = is_distributed() && trains(ModelPart::Embedding);
@@ -194,12 +205,14 @@ void DlrmStep::backward_below_top(GradientSink& gradients) {
 }
 
 void DlrmStep::backward_tables() {
+  begin(DlrmMoment::TablesBackward);
   if (trains(ModelPart::Embedding)) {
     embeddings_.backward();
   }
 }
 
 void DlrmStep::backward_bottom(GradientSink& gradients) {
+  begin(DlrmMoment::BottomBackward);
   if (part_.bottom && trains(ModelPart::BottomMlp)) {
     mlp_backward(step_, bottom_, gradients, false);
   }
@@ -219,6 +232,7 @@ void DlrmStep::update_dense() {
 }
 
 void DlrmStep::update() {
+  begin(DlrmMoment::Update);
   const ModuleRange phase{step_, "optimizer"};
   if (scales_loss()) {
     unscale_gradients(step_, parameters_);
@@ -252,7 +266,8 @@ DlrmMemoryShape DlrmStep::memory_shape() const {
           .framework = step_.framework(),
           .ranks = step_.ranks(),
           .batches = inputs_.batches(),
-          .index = inputs_.index_size()};
+          .index = inputs_.index_size(),
+          .moments = moments_};
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "ops/workload/dlrm.hpp"
@@ -40,6 +41,8 @@ class DlrmStep {
   void backward_tables();
   void update_dense();
   void update();
+  /// Notes where a part begins, once.
+  void begin(DlrmMoment moment);
 
   [[nodiscard]] bool is_distributed() const { return step_.ranks() > 1; }
   /// The bottom MLP is on the first of several ranks.
@@ -68,6 +71,7 @@ class DlrmStep {
   CrossShape cross_;
   std::vector<std::int64_t> shared_parameters_;  ///< trained ones of the MLPs that are data-parallel
   std::vector<std::int64_t> parameters_;         ///< of the dense optimizer: data-parallel tables too
+  std::array<ProgramPosition, kDlrmMoments> moments_{};
 };
 
 }  // namespace lockstep

@@ -42,6 +42,7 @@ Job encoder_decoder_job(const EncoderDecoderSpec& spec, const TrainingSetup& set
   writer.write();
   Job job = std::move(step).finish(setup.gpus);
   job.memory = {writer.memory().peak()};
+  job.memory_changes = {writer.memory().changes()};
   return job;
 }
 

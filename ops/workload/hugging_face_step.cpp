@@ -108,6 +108,7 @@ HuggingFaceStep::HuggingFaceStep(StepWriter& step, const TrainingSetup& setup, s
                                  ModelParameters parameters)
     : step_{step},
       setup_{setup},
+      ledger_{step.program()},
       calls_{step},
       loader_{step, setup, batch},
       parameters_{std::move(parameters.trained)},

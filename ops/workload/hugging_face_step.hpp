@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/memory.hpp"
+#include "ops/memory_ledger.hpp"
 #include "ops/workload/allocator_calls.hpp"
 #include "ops/workload/batch_loader.hpp"
 #include "ops/workload/gradient_buckets.hpp"

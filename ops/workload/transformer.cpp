@@ -31,6 +31,7 @@ Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
   writer.write();
   Job job = std::move(step).finish(setup.gpus);
   job.memory = {writer.memory().peak()};
+  job.memory_changes = {writer.memory().changes()};
   return job;
 }
 

@@ -15,6 +15,7 @@ Job xlnet_job(const XlnetSpec& spec, const TrainingSetup& setup) {
   writer.write();
   Job job = std::move(step).finish(setup.gpus);
   job.memory = {writer.memory().peak()};
+  job.memory_changes = {writer.memory().changes()};
   return job;
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ops/memory.hpp"
+#include "ops/memory_ledger.hpp"
 #include "ops/workload/parallel/parallel_plan.hpp"
 #include "ops/workload/step_writer.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ops/memory.hpp"
+#include "ops/memory_ledger.hpp"
 #include "ops/workload/parallel/gradient_reduction.hpp"
 #include "ops/workload/parallel/parallel_plan.hpp"
 #include "ops/workload/step_writer.hpp"

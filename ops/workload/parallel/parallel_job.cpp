@@ -108,6 +108,7 @@ Job parallel_transformer_job(const TransformerSpec& model, const TrainingSetup& 
       StageWriter writer{step, model, plan, setup, of};
       writer.write();
       job.memory.push_back(writer.memory().peak());
+      job.memory_changes.push_back(writer.memory().changes());
       job.pass_memory.push_back(writer.memory().peak_of_passes());
       job.update_memory.push_back(writer.memory().peak_of_update());
       job.host_memory.push_back(writer.host_memory().peak());

@@ -35,7 +35,8 @@ std::size_t unit_of(std::int64_t layer) {
 
 StageWriter::StageWriter(StepWriter& step, const TransformerSpec& model, const ParallelPlan& plan,
                          const TrainingSetup& setup, const StageRanks& ranks)
-    : host_optimizer_{step,
+    : memory_{step.program()},
+      host_optimizer_{step,
                       plan,
                       memory_,
                       {ranks.host_bandwidth, setup.clip_gradients || step.precision() == Precision::FP16}},
@@ -97,8 +98,9 @@ void StageWriter::act(const StageAction& action, const NeighbourMessages::Neighb
                passage.before == messages_.pending();
       });
   if (known != cached_actions_.end()) {
+    const std::size_t later = scope_.step.program().position() - known->instructions[0];
     scope_.step.program().repeat(known->instructions[0], known->instructions[1]);
-    memory_.repeat(known->memory[0], known->memory[1]);
+    memory_.repeat(known->memory[0], known->memory[1], later);
     messages_.go_on(known->after);
     return;
   }
@@ -108,12 +110,12 @@ void StageWriter::act(const StageAction& action, const NeighbourMessages::Neighb
                        .before = messages_.pending(),
                        .after = {},
                        .instructions = {scope_.step.program().position(), 0},
-                       .memory = {memory_.position(), 0}};
+                       .memory = {memory_.changes().size(), 0}};
   write(action);
   messages_.exchange();
   passage.after = messages_.pending();
   passage.instructions[1] = scope_.step.program().position();
-  passage.memory[1] = memory_.position();
+  passage.memory[1] = memory_.changes().size();
   cached_actions_.push_back(std::move(passage));
 }
 

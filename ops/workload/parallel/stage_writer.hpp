@@ -41,7 +41,7 @@ class StageWriter {
     int chunk;
     NeighbourMessages::Neighbours around;  ///< of actions, their chunks alone
     NeighbourMessages::Pending before, after;
-    std::array<std::size_t, 2> instructions, memory;  ///< from, to
+    std::array<std::size_t, 2> instructions, memory;  ///< from, to; numbers of changes
   };
 
   void act(const StageAction& action, const NeighbourMessages::Neighbours& around);

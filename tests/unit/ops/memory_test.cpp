@@ -1,4 +1,4 @@
-#include "ops/memory.hpp"
+#include "ops/memory_ledger.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@ namespace {
 TEST(MemoryLedger, RepeatsAPassage) {
   MemoryLedger memory;
   memory.allocate(MemoryUse::Parameters, Bytes{10});
-  const std::size_t first = memory.position();
+  const std::size_t first = memory.changes().size();
   memory.allocate(MemoryUse::Workspace, Bytes{4});
   memory.allocate(MemoryUse::Activations, Bytes{3});
   memory.release(MemoryUse::Workspace, Bytes{4});
-  memory.repeat(first, memory.position());
+  memory.repeat(first, memory.changes().size(), 0);
   EXPECT_EQ(memory.now().total(), Bytes{16});
   EXPECT_EQ(memory.peak().total(), Bytes{20});
   EXPECT_EQ(memory.peak()[MemoryUse::Workspace], 4);
