@@ -7,9 +7,9 @@
 
 #include "ops/job.hpp"
 #include "sim/agenda.hpp"
-#include "sim/communicators.hpp"
 #include "sim/executor_spec.hpp"
 #include "sim/host_copies.hpp"
+#include "sim/job_communicators.hpp"
 #include "sim/network/network.hpp"
 #include "sim/rank.hpp"
 
@@ -60,7 +60,7 @@ class Executor final : public RankEnvironment {
   }
   [[nodiscard]] const RunContext& context() const { return context_; }
   [[nodiscard]] const ExecutorSpec& spec() const { return spec_; }
-  [[nodiscard]] const Communicators& communicators() const { return communicators_; }
+  [[nodiscard]] const JobCommunicators& communicators() const { return communicators_; }
   [[nodiscard]] const HostCopies& copies() const { return copies_; }
 
   /// Moves actors to SimGrid: from now on whoever wakes one calls @p resume instead of Rank::run().
@@ -108,7 +108,7 @@ class Executor final : public RankEnvironment {
   RunContext context_;
   std::unique_ptr<TimelineBuffer> timeline_;
   std::deque<Rank> ranks_;
-  Communicators communicators_;
+  JobCommunicators communicators_;
   HostCopies copies_;
   Agenda agenda_;
   std::vector<Transfer> transfers_;

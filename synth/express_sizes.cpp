@@ -22,7 +22,7 @@ constexpr double kFlat = 65'536;
 /// A product of parameters of one tensor has no larger factor.
 constexpr double kMostOfTensor = 8;
 
-/// What a size may depend on.
+/// A size depends on these.
 enum class SizeKind : std::uint8_t {
   Any,       ///< all symbols
   Flat,      ///< all symbols; what no product explains grows with the parameters

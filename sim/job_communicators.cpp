@@ -1,4 +1,4 @@
-#include "sim/communicators.hpp"
+#include "sim/job_communicators.hpp"
 
 #include <algorithm>
 #include <set>
@@ -16,7 +16,7 @@ bool is_uneven(const CollectiveCall& call) {
 
 }  // namespace
 
-void Communicators::make(std::deque<Rank>& ranks, Network& network) {
+void JobCommunicators::make(std::deque<Rank>& ranks, Network& network) {
   if (spec_.folding != nullptr) {
     make_folded_groups(ranks, network);
     return;
@@ -28,7 +28,7 @@ void Communicators::make(std::deque<Rank>& ranks, Network& network) {
   }
 }
 
-Membership Communicators::pair(const Rank& rank, const CollectiveCall& call) {
+Membership JobCommunicators::pair(const Rank& rank, const CollectiveCall& call) {
   const std::uint32_t index = rank.assignment().groups[call.group];
   const ProcessGroup& group = job_.groups[index];
   const std::uint32_t peer = group.ranks[static_cast<std::size_t>(call.peer)];
@@ -47,7 +47,7 @@ Membership Communicators::pair(const Rank& rank, const CollectiveCall& call) {
   return {known, sends ? 0U : 1U};
 }
 
-std::vector<VertexId> Communicators::gpus_of(const std::vector<std::uint32_t>& ranks) const {
+std::vector<VertexId> JobCommunicators::gpus_of(const std::vector<std::uint32_t>& ranks) const {
   std::vector<VertexId> gpus;
   gpus.reserve(ranks.size());
   for (const std::uint32_t rank : ranks) {
@@ -57,14 +57,14 @@ std::vector<VertexId> Communicators::gpus_of(const std::vector<std::uint32_t>& r
 }
 
 /// Only interference asks for channels.
-void Communicators::limit_channels(Communicator& group) const {
+void JobCommunicators::limit_channels(Communicator& group) const {
   if (spec_.stepped) {
     group.limit_sms(channel_limit(*spec_.fabric, group.gpus()));
   }
 }
 
 /// One communicator for all groups that are alike; their plans are known.
-void Communicators::make_folded_groups(std::deque<Rank>& ranks, Network& network) {
+void JobCommunicators::make_folded_groups(std::deque<Rank>& ranks, Network& network) {
   const Folding& folding = *spec_.folding;
   for (const Folding::Group& group : folding.groups()) {
     const TrafficGroup& original = folding.traffic().groups[group.original];
@@ -86,7 +86,7 @@ void Communicators::make_folded_groups(std::deque<Rank>& ranks, Network& network
   }
 }
 
-void Communicators::make_groups(std::deque<Rank>& ranks) {
+void JobCommunicators::make_groups(std::deque<Rank>& ranks) {
   std::vector<std::vector<Membership>> memberships(job_.ranks.size());
   for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
     memberships[number].resize(job_.ranks[number].groups.size());
@@ -111,7 +111,7 @@ void Communicators::make_groups(std::deque<Rank>& ranks) {
 }
 
 /// Even collectives.
-void Communicators::prepare_groups(Network& network) {
+void JobCommunicators::prepare_groups(Network& network) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // program and group
   for (const RankAssignment& rank : job_.ranks) {
     const Program& program = *job_.programs[rank.program];
@@ -129,7 +129,7 @@ void Communicators::prepare_groups(Network& network) {
 }
 
 /// Sends and receives that a rank calls: of all ranks alike, and in its slots.
-void Communicators::prepare_pairs(Rank& rank, Network& network) {
+void JobCommunicators::prepare_pairs(Rank& rank, Network& network) {
   const auto prepare = [&](const CollectiveCall& call) {
     if (is_pair(call.kind)) {
       Communicator& group = *pair(rank, call).group;

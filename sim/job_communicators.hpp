@@ -15,10 +15,10 @@ namespace lockstep {
 
 /// All communicators of a Job: those of its process groups, and one for every two ranks that send and
 /// receive. Of a folded job one for all groups that are alike.
-class Communicators {
+class JobCommunicators {
  public:
   /// @param job, spec must outlive it
-  Communicators(const Job& job, const ExecutorSpec& spec) : job_{job}, spec_{spec} {}
+  JobCommunicators(const Job& job, const ExecutorSpec& spec) : job_{job}, spec_{spec} {}
 
   /// Makes those of groups and lets @p ranks, who are all that are simulated, join theirs. Networks compress
   /// what they know beforehand, so each even collective and each send is planned for @p network now.
