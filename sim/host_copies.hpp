@@ -48,7 +48,7 @@ class HostCopies {
     return records_.at({rank, stream});
   }
 
-  /// By GPU, program and kernel.
+  /// Keyed by GPU, program and kernel.
   [[nodiscard]] const std::map<std::array<std::uint32_t, 3>, Use>& uses() const { return uses_; }
 
  private:

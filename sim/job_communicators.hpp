@@ -24,7 +24,7 @@ class JobCommunicators {
   /// what they know beforehand, so each even collective and each send is planned for @p network now.
   void make(std::deque<Rank>& ranks, Network& network);
 
-  /// Of two ranks: the caller's position is 0 where it sends. Made with the first call.
+  /// The communicator of two ranks: the caller's position is 0 where it sends. Made with the first call.
   [[nodiscard]] Membership pair(const Rank& rank, const CollectiveCall& call);
 
   /// In the order of Job::groups, then sends; when folded by Folding::groups().
