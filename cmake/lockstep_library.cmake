@@ -45,7 +45,7 @@ endfunction()
 # after a change. Groups are made when CMake runs; a name that two files of a group have got since is an error that
 # ends when it runs again.
 option(LOCKSTEP_UNITY "compile several files of a folder as one" OFF)
-set(LOCKSTEP_UNITY_FILES 12 CACHE STRING "so many of them: more is less work in all, and more for one core at a time")
+set(LOCKSTEP_UNITY_FILES 24 CACHE STRING "so many of them: more is less work in all, and more for one core at a time")
 function(lockstep_unity target)
   if(LOCKSTEP_UNITY)
     get_target_property(sources ${target} SOURCES)
