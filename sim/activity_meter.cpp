@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// Where a sweep is in a lane that has intervals.
+/// The place of a sweep in a lane that has intervals.
 template <typename Lane>
 class LaneCursor {
  public:
