@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -168,16 +169,16 @@ void add_trust(Json& json, const ResolvedScenario& resolved, const SimulationRes
 }
 
 /// Large machines have 100,000.
-void add_links(Json& json, std::vector<LinkUtilisation> links) {
+void add_links(Json& json, std::span<const LinkUtilisation> links) {
   if (links.empty()) {
     return;
   }
   Json::array_t rows;
   rows.reserve(links.size());
-  for (LinkUtilisation& link : links) {
+  for (const LinkUtilisation& link : links) {
     Json::object_t row;
     row.reserve(3);
-    row.emplace("name", std::move(link.name));
+    row.emplace("name", link.name);
     row.emplace("bytes_per_step", link.bytes_per_step);
     row.emplace("utilisation", link.utilisation);
     rows.emplace_back(std::move(row));
@@ -201,10 +202,8 @@ Json gains(const Sensitivity& sensitivity) {
   return rows;
 }
 
-}  // namespace
-
-std::string metrics_json(const ResolvedScenario& resolved, const SimulationResult& result,
-                         const Sensitivity& sensitivity) {
+Json metrics(const ResolvedScenario& resolved, const SimulationResult& result, const Sensitivity& sensitivity,
+             std::span<const LinkUtilisation> links) {
   Json json;
   json["name"] = resolved.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
@@ -234,7 +233,7 @@ std::string metrics_json(const ResolvedScenario& resolved, const SimulationResul
   if (auto sentences = straddling_groups(resolved); !sentences.empty()) {
     json["straddling_groups"] = std::move(sentences);
   }
-  add_links(json, link_utilisation(resolved, result));
+  add_links(json, links);
   if (const auto fullest = fullest_rank(resolved)) {
     json["memory"] = memory_of(fullest->memory, fullest->capacity);
     json["memory"]["nominal"] = fullest->nominal.in_base_units();
@@ -249,8 +248,35 @@ std::string metrics_json(const ResolvedScenario& resolved, const SimulationResul
     json["sensitivity"] = gains(sensitivity);
   }
   json["metered_ranks"] = ranks_of(resolved, result);
+  return json;
+}
+
+std::string text_of(const Json& json) {
   require_finite(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string metrics_json(const ResolvedScenario& resolved, const SimulationResult& result,
+                         const Sensitivity& sensitivity) {
+  return text_of(metrics(resolved, result, sensitivity, link_utilisation(resolved, result)));
+}
+
+RunMetrics run_metrics(const ResolvedScenario& resolved, const SimulationResult& result,
+                       const Sensitivity& sensitivity) {
+  const std::vector<LinkUtilisation> links = link_utilisation(resolved, result);
+  const std::span all{links};
+  const auto busiest = all.first(std::min(kLinksOfPage, links.size()));
+  Json json = metrics(resolved, result, sensitivity, busiest);
+  RunMetrics texts{.all = {}, .of_page = text_of(json)};
+  if (busiest.size() == links.size()) {
+    texts.all = texts.of_page;
+  } else {
+    add_links(json, all);
+    texts.all = text_of(json);
+  }
+  return texts;
 }
 
 }  // namespace lockstep

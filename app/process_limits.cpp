@@ -40,7 +40,8 @@ void prepare_process() {
   }
   std::signal(SIGXFSZ, SIG_IGN);
   std::set_new_handler(&end_without_memory);
-  reserve() = std::make_unique<char[]>(kReserve);
+  reserve() =
+      std::make_unique_for_overwrite<char[]>(kReserve);  // zeroes would take a page fault for each 4 KiB
 }
 
 }  // namespace lockstep

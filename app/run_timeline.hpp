@@ -32,13 +32,13 @@ class RunTimeline {
   TimelineRequest open(const RunOptions& options, const ResolvedScenario& resolved,
                        const std::filesystem::path& folder, const std::vector<std::uint32_t>& simulated);
 
-  /// Of the page; null: not opened.
+  /// The page's file; null: not opened.
   [[nodiscard]] PageTimeline* page() { return page_ ? &*page_ : nullptr; }
 
   /// Completes the file. @throws InputError when the disk did not take it
   void finish(const SimulationResult& result);
 
-  /// Where the file is and what it does not show, for stderr; empty: there is none.
+  /// Tells on stderr where the file is and what it does not show; empty: there is none.
   [[nodiscard]] std::string remark(const std::filesystem::path& folder) const;
 
  private:

@@ -52,10 +52,10 @@ struct ChartPanel {
 
   [[nodiscard]] double right() const { return left + width; }
   [[nodiscard]] double bottom() const { return top + height; }
-  /// From the left edge to the right one.
+  /// Drawn from the left edge to the right one.
   [[nodiscard]] ChartScale across(const ChartScale::Range& values,
                                   ChartScale::Spacing spacing = ChartScale::Spacing::Linear) const;
-  /// From the bottom to the top.
+  /// Drawn from the bottom to the top.
   [[nodiscard]] ChartScale upwards(const ChartScale::Range& values,
                                    ChartScale::Spacing spacing = ChartScale::Spacing::Linear) const;
 };

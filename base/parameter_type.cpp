@@ -1,5 +1,7 @@
 #include "base/parameter_type.hpp"
 
+#include <utility>
+
 namespace lockstep {
 namespace {
 
@@ -48,6 +50,26 @@ std::string without_nothing(const ParameterType& type) {
 }
 
 }  // namespace
+
+std::optional<std::string> place_of(const ParameterType& root, const std::string& key) {
+  constexpr int kDeepest = 3;
+  std::vector<std::pair<std::string, const ParameterType*>> level{{"", &root}};
+  for (int depth = 0; depth <= kDeepest; ++depth) {
+    std::vector<std::pair<std::string, const ParameterType*>> below;
+    for (const auto& [path, mapping] : level) {
+      for (const Parameter& parameter : mapping->parameters) {
+        if (parameter.key == key) {
+          return path;
+        }
+        if (parameter.type.kind == ParameterType::Kind::Mapping) {
+          below.emplace_back((path.empty() ? "" : path + ".") + parameter.key, &parameter.type);
+        }
+      }
+    }
+    level = std::move(below);
+  }
+  return std::nullopt;
+}
 
 std::string in_words(const ParameterType& type) {
   return without_nothing(type) + (type.may_be_nothing ? ", or ~ for none" : "");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -41,6 +42,10 @@ struct Parameter {
 
 /// In words, with the units or choices: "a time (s, ms, us, ns, min, h)", "list of mappings".
 std::string in_words(const ParameterType& type);
+
+/// The shortest path to a mapping below @p root that has @p key, at most three keys deep: `workload`,
+/// `workload.model`; "" for the root. std::nullopt: none has it.
+std::optional<std::string> place_of(const ParameterType& root, const std::string& key);
 
 template <class T>
 ParameterType type_of();

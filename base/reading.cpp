@@ -126,6 +126,19 @@ void Reading::open(const YamlDocument& document, const SourceLocation& named_at,
   open_.pop_back();
 }
 
+std::string Reading::place_hint(const std::string& key) const {
+  if (!place_of_ || open_.size() != 1) {
+    return "";
+  }
+  const std::string ours = word_here(key);
+  const std::optional<std::string> place = place_of_(ours);
+  if (!place) {
+    return "";
+  }
+  return fmt::format(" - '{}' belongs {}", ours,
+                     place->empty() ? "at the top of the file" : "in '" + *place + "'");
+}
+
 void Reading::complain(const SourceLocation& where, const std::string& message) {
   std::string chain;
   SourceLocation at = where;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/config_path.hpp"
@@ -34,6 +35,15 @@ class Reading {
 
   [[nodiscard]] const ConfigPath& configs() const { return configs_; }
 
+  /// Tells where in a document a key belongs: the path of the mapping that has it ("" for the document's
+  /// own), std::nullopt for a key that no mapping has.
+  using PlaceOf = std::function<std::optional<std::string>(const std::string& key)>;
+  void know_places(PlaceOf place_of) { place_of_ = std::move(place_of); }
+
+  /// The end of the message about a key that stands in the wrong mapping of the first document; "" for
+  /// others.
+  [[nodiscard]] std::string place_hint(const std::string& key) const;
+
   void complain(const SourceLocation& where, const std::string& message);
   [[nodiscard]] std::size_t complaints() const { return problems_.size(); }
 
@@ -53,6 +63,7 @@ class Reading {
             const std::function<void(const YamlNode&)>& read);
 
   const ConfigPath& configs_;
+  PlaceOf place_of_;
   std::vector<Open> open_;
   std::vector<Problem> problems_;
 };

@@ -80,6 +80,18 @@ std::string instead_of(std::span<const Renamed> renamed, const std::string& word
   return did_you_mean(word, known);
 }
 
+/// The same of a key, which may also be one of another mapping.
+std::string instead_of_key(const std::string& key, const std::vector<std::string>& known,
+                           const Reading& reading) {
+  const bool is_renamed = std::ranges::find(kRenamedKeys, key, &Renamed::first) != kRenamedKeys.end();
+  if (!is_renamed && closest_word(key, known).empty()) {
+    if (const std::string place = reading.place_hint(key); !place.empty()) {
+      return place;
+    }
+  }
+  return instead_of(kRenamedKeys, key, known);
+}
+
 }  // namespace
 
 void MappingReader::reject_strangers() const {
@@ -89,7 +101,7 @@ void MappingReader::reject_strangers() const {
     if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
       reading_.complain(
           entry.at, "unknown key '" + shortened(entry.key) + "'" +
-                        (++strangers <= kMostSuggested ? instead_of(kRenamedKeys, entry.key, known_) : ""));
+                        (++strangers <= kMostSuggested ? instead_of_key(entry.key, known_, reading_) : ""));
     }
   }
 }

@@ -30,6 +30,12 @@ concept KnowsWhereItStands = Described<T> && requires(T& spec) {
   { spec.at } -> std::same_as<SourceLocation&>;
 };
 
+/// A Spec of a whole document that knows where in it a key belongs.
+template <class T>
+concept KnowsPlaces = Described<T> && requires(const std::string& key) {
+  { T::place_of(key) } -> std::same_as<std::optional<std::string>>;
+};
+
 /// Reads one value; @p key names it in complaints. Complains instead of throwing.
 template <class T>
 void read_value(const YamlNode& node, const std::string& key, T& value, Reading& reading);
@@ -218,6 +224,9 @@ template <Described Spec>
 Spec read_document(const YamlDocument& document, const ConfigPath& configs = ConfigPath::standard()) {
   Spec spec{};
   Reading reading{configs};
+  if constexpr (KnowsPlaces<Spec>) {
+    reading.know_places(&Spec::place_of);
+  }
   reading.document(document, [&](const YamlNode& root) {
     if (reader_detail::expect(YamlNode::Kind::Mapping, root, "", reading)) {
       reader_detail::read_mapping(root, spec, reading);

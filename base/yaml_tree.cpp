@@ -86,7 +86,7 @@ class TreeBuilder : public YAML::EventHandler {
     YAML::anchor_t anchor = 0;
     int nodes_before = 0;
     int depth = 0;  ///< levels below it so far
-    // Of a mapping:
+    // Fields of a mapping:
     enum class Awaits { Key, Value, IgnoredValue, MergedValue } awaits = Awaits::Key;
     std::string key{};
     SourceLocation key_at{};

@@ -18,24 +18,35 @@ endfunction()
 # compiler cache does more, and does not see into precompiled headers. It also keeps what they could hide honest: a
 # source that forgets an include does not compile with one (or with -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON).
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  add_library(precompiled_std OBJECT cmake/precompiled_std.cpp)
-  target_link_libraries(precompiled_std PRIVATE fmt::fmt)
-  lockstep_warnings(precompiled_std)
-  lockstep_position_independent(precompiled_std)
-  target_precompile_headers(precompiled_std PRIVATE <algorithm> <array> <charconv> <chrono> <cmath> <cstdint>
-                            <filesystem> <fstream> <functional> <limits> <map> <memory> <numeric> <optional> <set> <span>
-                            <sstream> <stdexcept> <string> <string_view> <tuple> <unordered_map> <utility> <variant>
-                            <vector> <fmt/format.h>)
+  foreach(name precompiled_std precompiled_std_once)
+    add_library(${name} OBJECT cmake/precompiled_std.cpp)
+    target_link_libraries(${name} PRIVATE fmt::fmt)
+    lockstep_warnings(${name})
+    lockstep_position_independent(${name})
+    target_precompile_headers(${name} PRIVATE <algorithm> <array> <charconv> <chrono> <cmath> <cstdint>
+                              <filesystem> <fstream> <functional> <limits> <map> <memory> <numeric> <optional> <set> <span>
+                              <sstream> <stdexcept> <string> <string_view> <tuple> <unordered_map> <utility> <variant>
+                              <vector> <fmt/format.h>)
+  endforeach()
+  target_compile_options(precompiled_std_once PRIVATE $<$<CONFIG:Release>:-O1>)
 endif()
+
+# RUNS_ONCE: what runs once a command, not once an operation, is compiled in two thirds of the time with -O1. Its
+# headers are precompiled alike, because GCC takes the level from there.
 function(lockstep_precompiled target)
-  if(TARGET precompiled_std)
+  set(headers precompiled_std)
+  if("RUNS_ONCE" IN_LIST ARGN)
+    set(headers precompiled_std_once)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+  if(TARGET ${headers})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "EXECUTABLE")  # headers are compiled with the same options as what reads them
       target_compile_options(${target} PRIVATE -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
     else()
       lockstep_position_independent(${target})
     endif()
-    target_precompile_headers(${target} REUSE_FROM precompiled_std)
+    target_precompile_headers(${target} REUSE_FROM ${headers})
     # With precompiled headers GCC bug 105651 has two more names; builds without them keep these warnings.
     lockstep_warnings(${target} -Wno-array-bounds -Wno-stringop-overflow)
   endif()
@@ -45,7 +56,7 @@ endfunction()
 # after a change. Groups are made when CMake runs; a name that two files of a group have got since is an error that
 # ends when it runs again.
 option(LOCKSTEP_UNITY "compile several files of a folder as one" OFF)
-set(LOCKSTEP_UNITY_FILES 12 CACHE STRING "so many of them: more is less work in all, and more for one core at a time")
+set(LOCKSTEP_UNITY_FILES 24 CACHE STRING "so many of them: more is less work in all, and more for one core at a time")
 function(lockstep_unity target)
   if(LOCKSTEP_UNITY)
     get_target_property(sources ${target} SOURCES)
@@ -76,7 +87,7 @@ function(lockstep_headers target name scope)
 endfunction()
 
 function(lockstep_library name)
-  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  cmake_parse_arguments(arg "RUNS_ONCE" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/app/main\\.cpp$|/calibration/measure/")
   if(NOT sources)  # a folder of headers, or one whose time has not come yet, passes its dependencies on
@@ -93,6 +104,9 @@ function(lockstep_library name)
   lockstep_headers(lockstep_${name} ${name} PUBLIC)
   lockstep_position_independent(lockstep_${name})
   lockstep_warnings(lockstep_${name})
-  lockstep_precompiled(lockstep_${name})
+  if(arg_RUNS_ONCE)
+    set(level RUNS_ONCE)
+  endif()
+  lockstep_precompiled(lockstep_${name} ${level})
   lockstep_unity(lockstep_${name})
 endfunction()

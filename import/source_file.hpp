@@ -27,7 +27,7 @@ struct SourceFile {
 /// @throws InputError for what cannot be read, is no UTF-8 text, or is broken JSON, TOML or YAML
 [[nodiscard]] SourceFile read_source(const std::string& name);
 
-/// As read_source(), of standard input, whose name says nothing: YAML is a mapping.
+/// Reads standard input as read_source() reads a file. Its name says nothing: YAML is a mapping.
 [[nodiscard]] SourceFile read_standard_input();
 
 }  // namespace lockstep::importing

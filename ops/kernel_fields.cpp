@@ -17,7 +17,7 @@ namespace {
 constexpr double kMostElements = 1e15;
 constexpr std::size_t kMostTables = 100'000;
 
-/// By index of KernelWork.
+/// Indexed as KernelWork is.
 constexpr std::array<std::string_view, std::variant_size_v<KernelWork>> kKinds{
     "gemm",      "pointwise",  "reduction", "concat",    "transpose",       "triangular",
     "softmax",   "layer_norm", "attention", "embedding", "embedding_cache", "index_select",

@@ -33,10 +33,10 @@ class ThreadWalk {
     }
   }
 
-  /// Of a Post that is visited.
+  /// Hands over a value at a Post that is visited.
   void post(std::uint32_t flag, Posted posted) { posts_[flag].push_back(std::move(posted)); }
 
-  /// What the post that a visited Await waits for has handed over; once for each Await.
+  /// The value that the Post of a visited Await has handed over; once for each Await.
   [[nodiscard]] const Posted& await(std::size_t thread, std::uint32_t flag) {
     return posts_[flag][awaited_[thread][flag]++];
   }

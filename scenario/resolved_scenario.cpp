@@ -272,7 +272,7 @@ void tell(const Fabric& fabric, const Job& job, const std::string& profile, cons
           job.groups.size(), profile, host);
 }
 
-/// What a scenario is made of, and the job that takes place there.
+/// The parts of a scenario, and the job that takes place there.
 /// @param given null: the job of the scenario's workload or trace
 ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs, ScenarioSpec scenario,
                        const GivenJob* given) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -125,10 +126,43 @@ struct RowTask {
   std::span<const ScenarioSettings> rows;
 };
 
-std::vector<RowTask> tasks_of(std::span<const RowSet> sets) {
+/// The unlike rows of a set, in order, and which of them each row is: what was measured several times is
+/// predicted once.
+class UnlikeRows {
+ public:
+  explicit UnlikeRows(std::span<const ScenarioSettings> rows) {
+    std::map<ScenarioSettings, std::size_t> known;
+    for (const ScenarioSettings& row : rows) {
+      const auto [entry, is_new] = known.try_emplace(row, rows_.size());
+      if (is_new) {
+        rows_.push_back(row);
+      }
+      number_of_.push_back(entry->second);
+    }
+  }
+
+  [[nodiscard]] std::span<const ScenarioSettings> rows() const { return rows_; }
+
+  /// @param times of rows()
+  [[nodiscard]] std::vector<PredictedTimes> of_all(const std::vector<PredictedTimes>& times) const {
+    std::vector<PredictedTimes> all;
+    all.reserve(number_of_.size());
+    for (const std::size_t number : number_of_) {
+      all.push_back(times.at(number));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<ScenarioSettings> rows_;
+  std::vector<std::size_t> number_of_;
+};
+
+std::vector<RowTask> tasks_of(std::span<const RowSet> sets, const std::vector<UnlikeRows>& unlike) {
   std::vector<RowTask> tasks;
   for (std::size_t set = 0; set < sets.size(); ++set) {
-    const auto& [rows, predict, of_a_task, before] = sets[set];
+    const std::span<const ScenarioSettings> rows = unlike[set].rows();
+    const std::size_t of_a_task = sets[set].rows_of_a_task;
     for (std::size_t first = 0; first < rows.size(); first += of_a_task) {
       tasks.push_back({set, rows.subspan(first, std::min(of_a_task, rows.size() - first))});
     }
@@ -185,7 +219,9 @@ RowSet step_rows(const std::string& name, std::span<const ScenarioSettings> rows
 
 std::vector<std::vector<PredictedTimes>> predict_side_by_side(std::span<const RowSet> sets, std::size_t jobs,
                                                               const std::function<void(std::size_t)>& ended) {
-  const std::vector<RowTask> tasks = tasks_of(sets);
+  std::vector<UnlikeRows> unlike;
+  for (const RowSet& set : sets) unlike.emplace_back(set.rows);
+  const std::vector<RowTask> tasks = tasks_of(sets, unlike);
   std::vector<std::vector<PredictedTimes>> times(tasks.size());
   std::vector<std::size_t> left(sets.size(), 0);
   for (const RowTask& task : tasks) ++left[task.set];
@@ -217,6 +253,9 @@ std::vector<std::vector<PredictedTimes>> predict_side_by_side(std::span<const Ro
   std::vector<std::vector<PredictedTimes>> of_sets(sets.size());
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     std::ranges::move(times[task], std::back_inserter(of_sets[tasks[task].set]));
+  }
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    of_sets[set] = unlike[set].of_all(of_sets[set]);
   }
   return of_sets;
 }

@@ -40,8 +40,8 @@ struct RowSet {
 [[nodiscard]] RowSet step_rows(const std::string& name, std::span<const ScenarioSettings> rows,
                                const ConfigPath& configs);
 
-/// Predicts the rows of all @p sets in up to @p jobs forked processes, whatever set they are of. Ends the
-/// process where a signal asks for it.
+/// Predicts the rows of all @p sets in up to @p jobs forked processes, whatever set they are of; equal rows
+/// of a set once. Ends the process where a signal asks for it.
 /// @param ended is told the number of each set when all its rows are predicted
 /// @throws std::runtime_error for a bug
 [[nodiscard]] std::vector<std::vector<PredictedTimes>> predict_side_by_side(

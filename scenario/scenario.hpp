@@ -162,6 +162,9 @@ struct ScenarioSpec {
   }
   void check() const;
 
+  /// The mapping of a scenario that @p key belongs in, for who has put it elsewhere.
+  static std::optional<std::string> place_of(const std::string& key);
+
   /// Whether communication slows down kernels.
   [[nodiscard]] bool interferes() const { return interference.value_or(workload.has_value()); }
 };

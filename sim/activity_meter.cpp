@@ -3,8 +3,38 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace lockstep {
+namespace {
+
+/// The place of a sweep in a lane that has intervals.
+template <typename Lane>
+class LaneCursor {
+ public:
+  explicit LaneCursor(Lane& lane) : lane_{&lane}, now_{lane.intervals.front()} {}
+
+  [[nodiscard]] const auto& now() const { return now_; }
+
+  /// Moves to the first interval that ends after @p swept. @return whether there is one
+  bool advance(double swept) {
+    while (now_.end <= swept) {
+      if (++lane_->next == lane_->intervals.size()) {
+        return false;
+      }
+      now_ = lane_->intervals[lane_->next];
+    }
+    return true;
+  }
+
+ private:
+  Lane* lane_;
+  std::remove_cvref_t<decltype(std::declval<Lane&>().intervals.front())> now_;  // beside those of other lanes
+};
+
+}  // namespace
 
 double Activity::busy() const {
   return compute + copy + std::accumulate(exposed_transfer.begin(), exposed_transfer.end(), 0.0) +
@@ -45,17 +75,22 @@ void ActivityMeter::count(std::uint8_t what, double seconds) {
 /// Sweeps from boundary to boundary: the lowest number among the open intervals says what the time was.
 void ActivityMeter::sweep(double watermark) {
   constexpr auto kNone = std::numeric_limits<std::uint8_t>::max();
+  std::vector<LaneCursor<Lane>> cursors;  // of lanes that have not ended
+  for (Lane& lane : lanes_) {
+    if (!lane.intervals.empty()) {
+      cursors.emplace_back(lane);
+    }
+  }
   while (swept_ < watermark) {
     double boundary = watermark;
     std::uint8_t what = kNone;
-    for (Lane& lane : lanes_) {
-      while (lane.next < lane.intervals.size() && lane.intervals[lane.next].end <= swept_) {
-        ++lane.next;
-      }
-      if (lane.next == lane.intervals.size()) {
+    for (std::size_t i = 0; i < cursors.size();) {
+      if (!cursors[i].advance(swept_)) {
+        cursors[i] = cursors.back();
+        cursors.pop_back();
         continue;
       }
-      const Interval& interval = lane.intervals[lane.next];
+      const Interval& interval = cursors[i++].now();
       if (interval.start <= swept_) {
         what = std::min(what, interval.what);
         boundary = std::min(boundary, interval.end);

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <optional>
 
-#include "sim/copy_plan.hpp"
 #include "sim/folding/folding.hpp"
 
 namespace lockstep {
@@ -20,7 +18,7 @@ constexpr std::size_t kPrefetchAhead = 3;
 }  // namespace
 
 Executor::Executor(const Job& job, ExecutorSpec spec, Network& network, TimelineSink* timeline)
-    : job_{job}, spec_{std::move(spec)}, network_{network} {
+    : job_{job}, spec_{std::move(spec)}, network_{network}, communicators_{job_, spec_}, copies_{spec_} {
   context_.surroundings = this;
   context_.variation = &spec_.variation;
   context_.stepped = spec_.stepped;
@@ -31,13 +29,9 @@ Executor::Executor(const Job& job, ExecutorSpec spec, Network& network, Timeline
     context_.timeline = timeline_.get();
   }
   make_ranks();
-  if (spec_.folding == nullptr) {
-    make_groups();
-  } else {
-    make_folded_groups();
-  }
+  communicators_.make(ranks_, network_);
   make_meters();
-  prepare_plans();
+  prepare_copies();
 }
 
 Executor::~Executor() = default;
@@ -46,29 +40,50 @@ std::size_t Executor::index_of(std::uint32_t number) const {
   return spec_.folding == nullptr ? number : spec_.folding->class_of(number);
 }
 
+void Executor::make_ranks() {
+  const auto make = [this](std::uint32_t number) {
+    ranks_.emplace_back(number, job_.ranks[number], compiled_of(number), context_, timing_of(number));
+    ranks_.back().disturb(spec_.noise.of(number));
+  };
+  if (spec_.folding != nullptr) {
+    std::ranges::for_each(spec_.folding->representatives(), make);
+    return;
+  }
+  for (std::uint32_t number = 0; number < job_.ranks.size(); ++number) {
+    make(number);
+  }
+}
+
+void Executor::make_meters() {
+  for (const std::uint32_t number : spec_.metered_ranks) {
+    Rank& rank = ranks_[index_of(number)];
+    if (!rank.activity) {
+      rank.meter_activity();
+    }
+  }
+}
+
+/// Networks compress what they know beforehand.
+void Executor::prepare_copies() {
+  for (const Rank& rank : ranks_) {
+    const auto& kernels = compiled_of(rank.number()).kernels;
+    for (std::uint32_t kernel = 0; kernel < kernels.size(); ++kernel) {
+      if (kernels[kernel].crosses_links()) {
+        network_.prepare(copies_.plan(rank, kernel).plan);
+      }
+    }
+  }
+}
+
 void Executor::begin() {
   for (Rank& rank : ranks_) {
     rank.run();
   }
 }
 
-double Executor::next_scheduled() const {
-  const double scheduled = heap_.empty() ? Network::kNever : heap_.front().date;
-  return ticks_.empty() ? scheduled : std::min(scheduled, ticks_.front().date);
-}
-
-bool Executor::is_tick_next() const {
-  if (heap_.empty() || ticks_.empty()) {
-    return heap_.empty();
-  }
-  const Tick& tick = ticks_.front();
-  const Scheduled& other = heap_.front();
-  return tick.date < other.date || (tick.date == other.date && tick.order < other.order);
-}
-
 double Executor::next_date() {
   // Work that starts at the current date starts before rates are shared out for it.
-  const double scheduled = next_scheduled();
+  const double scheduled = agenda_.next();
   if (scheduled <= now_ && !network_.completes_by(now_)) {
     return scheduled;
   }
@@ -86,22 +101,17 @@ void Executor::advance_to(double now) {
 /// @param date as next_date() says
 void Executor::happen_next(double date) {
   now_ = std::max(now_, date);
-  if (next_scheduled() > date || network_.completes_by(date)) {
+  if (agenda_.next() > date || network_.completes_by(date)) {
     transfer_ended(network_.complete_next(), date);
-  } else if (is_tick_next()) {
+  } else if (agenda_.is_tick_next()) {
     tick();
   } else {
-    const Scheduled next = heap_.front();
-    std::pop_heap(heap_.begin(), heap_.end());
-    heap_.pop_back();
-    happen(next);
+    happen(agenda_.take_moment());
   }
 }
 
 void Executor::tick() {
-  const Tick next = ticks_.front();
-  std::pop_heap(ticks_.begin(), ticks_.end());
-  ticks_.pop_back();
+  const Agenda::Tick next = agenda_.take_tick();
   next.rank->tick(next.stream, next.date);
   next.rank->run();
 }
@@ -112,9 +122,9 @@ void Executor::pass_ticks() {
     return;
   }
   std::optional<double> completion;
-  while (!ticks_.empty()) {
-    const double date = ticks_.front().date;
-    if (!heap_.empty() && heap_.front().date <= date) {
+  while (agenda_.has_ticks()) {
+    const double date = agenda_.next_tick();
+    if (agenda_.next_moment() <= date) {
       return;
     }
     if (date <= now_) {
@@ -132,34 +142,25 @@ void Executor::pass_ticks() {
   }
 }
 
-void Executor::schedule(double date, Moment what, TransferId subject) {
-  heap_.push_back({date, order_++, subject, what});
-  std::push_heap(heap_.begin(), heap_.end());
-}
-
-void Executor::happen(const Scheduled& scheduled) {
-  switch (scheduled.what) {
-    case Moment::Meet: {
-      const Transfer& transfer = transfers_[scheduled.subject];
+void Executor::happen(const Agenda::Entry& entry) {
+  switch (entry.what) {
+    case Agenda::Moment::Meet: {
+      const Transfer& transfer = transfers_[entry.subject];
       for (const Arrival& arrival : transfer.meeting->arrivals) {
-        arrival.rank->communication_transfers(scheduled.date, *arrival.call);
+        arrival.rank->communication_transfers(entry.date, *arrival.call);
       }
-      schedule(scheduled.date + transfer.meeting->plan->latency.in_base_units(), Moment::TransferStart,
-               scheduled.subject);
+      agenda_.enter(entry.date + transfer.meeting->plan->latency.in_base_units(),
+                    Agenda::Moment::TransferStart, entry.subject);
       break;
     }
-    case Moment::TransferStart: {
-      const Transfer& transfer = transfers_[scheduled.subject];
-      network_.start(scheduled.subject, *transfer.meeting->plan, transfer.group->gpus(), scheduled.date);
+    case Agenda::Moment::TransferStart: {
+      const Transfer& transfer = transfers_[entry.subject];
+      network_.start(entry.subject, *transfer.meeting->plan, transfer.group->gpus(), entry.date);
       break;
     }
-    case Moment::CopyReady: {
-      CopyEngines& engines = engines_.at(transfers_[scheduled.subject].engine);
-      if (engines.free == 0) {
-        engines.queue.push_back(scheduled.subject);
-      } else {
-        --engines.free;
-        begin_copy(scheduled.subject, {.met = scheduled.date});
+    case Agenda::Moment::CopyReady: {
+      if (copies_.take(transfers_[entry.subject].engine, entry.subject)) {
+        begin_copy(entry.subject, {.met = entry.date});
       }
       break;
     }
@@ -177,26 +178,6 @@ TransferId Executor::new_transfer(const Transfer& transfer) {
   return id;
 }
 
-Membership Executor::pair(const Rank& rank, const CollectiveCall& call) {
-  const auto& group = job_.groups[rank.assignment().groups[call.group]];
-  const std::uint32_t peer = group.ranks[static_cast<std::size_t>(call.peer)];
-  const bool sends = call.kind == CollectiveKind::Send;
-  const std::uint32_t source = sends ? rank.number() : peer;
-  const std::uint32_t target = sends ? peer : rank.number();
-  if (spec_.folding != nullptr) {
-    const std::uint32_t kind = spec_.folding->pair(rank.assignment().groups[call.group], source, target);
-    return {&communicators_[kind], sends ? 0U : 1U};
-  }
-  auto& known = pairs_[{rank.assignment().groups[call.group], source, target}];
-  if (known == nullptr) {
-    known = &communicators_.emplace_back(
-        group.name, std::vector{job_.ranks[source].gpu, job_.ranks[target].gpu}, std::vector{source, target});
-    limit_channels(*known);
-    known->carry_batches(carrier_of(group));
-  }
-  return {known, sends ? 0U : 1U};
-}
-
 void Executor::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, double date) {
   const CollectiveCall& call = rank.call_of(rank.instruction_of(item));
   const Membership member = rank.membership(call);
@@ -211,9 +192,9 @@ void Executor::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, d
     transfer.meeting = meeting;
     const TransferId id = new_transfer(transfer);
     if (context_.stepped) {
-      schedule(meeting->met, Moment::Meet, id);
+      agenda_.enter(meeting->met, Agenda::Moment::Meet, id);
     } else {
-      schedule(meeting->met + meeting->plan->latency.in_base_units(), Moment::TransferStart, id);
+      agenda_.enter(meeting->met + meeting->plan->latency.in_base_units(), Agenda::Moment::TransferStart, id);
     }
   }
 }
@@ -222,42 +203,16 @@ void Executor::copy(Rank& rank, std::uint8_t stream, std::uint32_t kernel, doubl
   Transfer transfer;
   transfer.rank = &rank;
   transfer.stream = stream;
-  transfer.copy = &copy_plan(rank, kernel);
-  const KernelCall& call = rank.program().kernels[kernel];
-  const auto* copy = std::get_if<Memcpy>(&call.work);
-  const bool to_host = copy != nullptr && copy->path == Memcpy::Path::DeviceToHost;
-  const bool queues = needs_copy_engine(call);
-  transfer.engine = std::uint64_t{rank.assignment().gpu} << 2U | (to_host ? 1U : 0U) | (queues ? 0U : 2U);
-  const int engines = queues ? rank.timing().copy_engines : std::numeric_limits<int>::max();
-  engines_.try_emplace(transfer.engine, CopyEngines{engines, {}});
-  schedule(date, Moment::CopyReady, new_transfer(transfer));
-}
-
-Executor::CopyUse& Executor::copy_plan(const Rank& rank, std::uint32_t kernel) {
-  CopyUse*& known = copy_plan_of_[{rank.assignment().gpu, rank.assignment().program, kernel}];
-  if (known == nullptr) {
-    const VertexId gpu = rank.assignment().gpu;
-    CollectivePlan plan = lockstep::copy_plan(
-        host_traffic(rank.program().kernels[kernel]), Seconds{rank.timing_of(kernel).seconds},
-        [&](Memcpy::Path path) {
-          return spec_.folding != nullptr ? spec_.folding->copy_loads(rank.number(), path)
-                                          : loads_of(copy_route(*spec_.fabric, gpu, path));
-        });
-    known = &copy_plans_.emplace_back(CopyUse{std::move(plan), {spec_.fabric->host_memory_of(gpu), gpu}, 0});
-  }
-  return *known;
+  transfer.copy = &copies_.plan(rank, kernel);
+  transfer.engine = copies_.engine_for(rank, kernel);
+  agenda_.enter(date, Agenda::Moment::CopyReady, new_transfer(transfer));
 }
 
 void Executor::begin_copy(TransferId transfer, const Rendezvous& taken) {
   ++transfers_[transfer].copy->uses;
   transfers_[transfer].taken = taken;
-  const CopyUse& copy = *transfers_[transfer].copy;
+  const HostCopies::Use& copy = *transfers_[transfer].copy;
   network_.start(transfer, copy.plan, copy.ends, taken.met);
-}
-
-void Executor::call_at(Rank& rank, std::uint8_t stream, double date) {
-  ticks_.push_back({date, order_++, &rank, stream});
-  std::push_heap(ticks_.begin(), ticks_.end());
 }
 
 void Executor::transfer_ended(TransferId id, double date) {
@@ -272,17 +227,12 @@ void Executor::transfer_ended(TransferId id, double date) {
 
 void Executor::end_copy(const Transfer& transfer, double date) {
   Stream& stream = transfer.rank->streams()[transfer.stream];
-  CopyEngines& engines = engines_.at(transfer.engine);
-  if (engines.queue.empty()) {
-    ++engines.free;
-  } else {
-    const TransferId next = engines.queue.front();
-    engines.queue.pop_front();
+  if (const std::optional<TransferId> next = copies_.give_back(transfer.engine)) {
     const auto launch = static_cast<std::uint32_t>(stream.launches() - 1);
-    begin_copy(next, {date, transfer.rank->number(), launch, transfer.stream});
+    begin_copy(*next, {date, transfer.rank->number(), launch, transfer.stream});
   }
   if (spec_.record_rendezvous) {
-    copy_records_[{transfer.rank->number(), transfer.stream}].push_back({transfer.taken, date});
+    copies_.keep(transfer.rank->number(), transfer.stream, {transfer.taken, date});
   }
   stream.complete(*transfer.rank, transfer.stream, date, transfer.taken);
   transfer.rank->run();

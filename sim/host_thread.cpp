@@ -15,10 +15,13 @@ constexpr std::size_t kBatch = 8;
 
 }  // namespace
 
-inline void HostThread::show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation,
-                             std::uint8_t stream) {
+HostSpans::Place HostThread::place(const Rank& rank) const {
+  return {rank.number(), step_, next_, clock_};
+}
+
+inline void HostThread::show(Rank& rank, const HostSpans::Occupation& occupation) const {
   if (rank.is_observed()) {
-    add_span(rank, kind, start, correlation, stream);
+    spans_.add(rank.context().timeline, place(rank), occupation);
   }
 }
 
@@ -94,7 +97,7 @@ inline HostThread::Outcome HostThread::launch(Rank& rank, const Instruction& ins
   spend(instruction.cost);
   const double value = value_of(rank, instruction);
   const std::uint32_t correlation = rank.next_correlation();
-  show(rank, SpanKind::Runtime, wait_start_, correlation, instruction.stream);
+  show(rank, {SpanKind::Runtime, wait_start_, correlation, instruction.stream});
   put(rank, instruction.stream, {clock_, where(), correlation, value});
   return Outcome::Done;
 }
@@ -122,13 +125,13 @@ inline HostThread::Outcome HostThread::execute(Rank& rank, const Instruction& in
       return Outcome::Done;
     case Opcode::RangeBegin:
       spend(instruction.lead);
-      open_range(rank);
+      spans_.open_range(rank.context().timeline, place(rank));
       spend(instruction.cost);
       return Outcome::Done;
     case Opcode::RangeEnd:
       spend(instruction.lead);
       spend(instruction.cost);
-      close_range(rank);
+      spans_.close_range(rank.context().timeline, place(rank));
       return Outcome::Done;
     case Opcode::Post:
       post(rank, instruction);
@@ -187,7 +190,7 @@ void HostThread::work(Rank& rank, const Instruction& instruction) {
   spend(instruction.lead);
   const double start = clock_;
   spend(instruction.cost);
-  show(rank, SpanKind::HostWork, start, 0, 0);
+  show(rank, {SpanKind::HostWork, start});
 }
 
 void HostThread::record(Rank& rank, const Instruction& instruction) {
@@ -208,7 +211,7 @@ void HostThread::record(Rank& rank, const Instruction& instruction) {
   } else {
     latest = Recorded::in(queue_record(rank, instruction.stream));
   }
-  show(rank, SpanKind::Runtime, start, 0, instruction.stream);
+  show(rank, {SpanKind::Runtime, start, 0, instruction.stream});
 }
 
 /// @return its event, held by the stream and by the caller
@@ -236,7 +239,7 @@ void HostThread::stream_wait(Rank& rank, const Instruction& instruction) {
     (void)events.happen(slot, rank.occurrence_at_once(instruction.operand));
     put(rank, instruction.stream, {clock_, where(), slot});
   }  // else as in CUDA: an event that was never recorded holds nothing up
-  show(rank, SpanKind::Runtime, start, 0, instruction.stream);
+  show(rank, {SpanKind::Runtime, start, 0, instruction.stream});
 }
 
 /// Interruptions that are due before the current instruction.
@@ -244,9 +247,17 @@ void HostThread::suffer_noise(Rank& rank) {
   while (const auto interruption = noise_->next(clock_, step_, next_ == 0)) {
     clock_ += interruption->duration;
     if (rank.is_observed()) {
-      add_noise(rank, *interruption);
+      log_noise(rank, *interruption);
     }
   }
+}
+
+/// An interruption that has just passed.
+void HostThread::log_noise(Rank& rank, const RankNoise::Interruption& interruption) const {
+  if (rank.log && step_ == rank.log->step) {
+    rank.log->noise.push_back({next_, interruption.source, interruption.duration});
+  }
+  spans_.add_noise(rank.context().timeline, place(rank), interruption.source, interruption.duration);
 }
 
 void HostThread::log_end(Rank& rank) const {

@@ -7,10 +7,10 @@
 
 #include "ops/program.hpp"
 #include "sim/event.hpp"
+#include "sim/host_spans.hpp"
 #include "sim/noise.hpp"
 #include "sim/rank_log.hpp"
 #include "sim/stream_item.hpp"
-#include "sim/timeline.hpp"
 #include "sim/variation.hpp"
 
 namespace lockstep {
@@ -21,7 +21,7 @@ class Rank;
 /// stops only where a real one would block (or where it is so far ahead that more would only cost memory).
 class HostThread {
  public:
-  explicit HostThread(std::uint8_t self) : self_{self} {}
+  explicit HostThread(std::uint8_t self) : self_{self}, spans_{self} {}
 
   void advance(Rank& rank);
 
@@ -53,10 +53,7 @@ class HostThread {
   void record(Rank& rank, const Instruction& instruction);
   void stream_wait(Rank& rank, const Instruction& instruction);
   void post(Rank& rank, const Instruction& instruction);
-  [[nodiscard]] TimelineSpan span_until_now(const Rank& rank, SpanKind kind, double start,
-                                            std::uint32_t instruction) const;
-  void open_range(Rank& rank);
-  void close_range(Rank& rank);
+  [[nodiscard]] HostSpans::Place place(const Rank& rank) const;
   bool must_pause(Rank& rank, std::uint8_t stream);
   bool pauses(Rank& rank, std::uint8_t stream);
   void put(Rank& rank, std::uint8_t stream, const StreamItem& item);
@@ -68,22 +65,16 @@ class HostThread {
   EventSlot queue_record(Rank& rank, std::uint8_t stream);
   void wait_until(Rank& rank, const Occurrence& occurrence);
   void held_up(Rank& rank, double until, const Cause& cause);
-  void show(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
-  void add_span(Rank& rank, SpanKind kind, double start, std::uint32_t correlation, std::uint8_t stream);
+  void show(Rank& rank, const HostSpans::Occupation& occupation) const;
   void log_end(Rank& rank) const;
   void begin_step(Rank& rank);
   void suffer_noise(Rank& rank);
-  void add_noise(Rank& rank, const RankNoise::Interruption& interruption);
+  void log_noise(Rank& rank, const RankNoise::Interruption& interruption) const;
   void end_step(Rank& rank);
   /// StreamItem::where of what the current instruction puts on a stream.
   [[nodiscard]] std::uint32_t where() const {
     return static_cast<std::uint32_t>(self_) << StreamItem::kThreadShift | next_;
   }
-
-  struct OpenRange {
-    double start;
-    std::uint32_t instruction;
-  };
 
   double clock_ = 0;
   double blocked_ = 0;
@@ -95,7 +86,7 @@ class HostThread {
   bool done_ = false;
   bool begun_ = false;              // the current instruction's lead has been spent
   std::vector<EventSlot> awaited_;  // what is left of the current wait
-  std::vector<OpenRange> open_;
+  HostSpans spans_;
   std::unique_ptr<RankNoise> noise_;  // null: none
 };
 

@@ -49,7 +49,7 @@ HostThread::Outcome HostThread::wait(Rank& rank, const Instruction& instruction)
     awaited_.pop_back();
   }
   spend(instruction.cost);
-  add_span(rank, SpanKind::HostWait, wait_start_, 0, instruction.stream);
+  spans_.add(rank.context().timeline, place(rank), {SpanKind::HostWait, wait_start_, 0, instruction.stream});
   return Outcome::Done;
 }
 
@@ -99,7 +99,7 @@ HostThread::Outcome HostThread::await(Rank& rank, const Instruction& instruction
     held_up(rank, post.date, {Cause::Kind::Host, post.thread, post.instruction});
   }
   spend(instruction.cost);
-  add_span(rank, SpanKind::HostWait, wait_start_, 0, 0);
+  spans_.add(rank.context().timeline, place(rank), {SpanKind::HostWait, wait_start_});
   return Outcome::Done;
 }
 

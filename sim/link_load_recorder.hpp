@@ -21,7 +21,7 @@ class LinkLoadRecorder {
  public:
   explicit LinkLoadRecorder(const Fabric& fabric, const LinkLoadLimits& limits = {});
 
-  /// As LoadObserver.
+  /// Called as a LoadObserver.
   void add(LinkId link, double more, double date);
 
   /// The busiest links between @p from and @p until, s, the busiest first: at most as many as are shown, and

@@ -13,7 +13,7 @@ namespace lockstep {
 /// Who hears how many bytes a second more (or less) a link carries from a date on, s. Dates do not go back.
 using LoadObserver = std::function<void(LinkId link, double more, double date)>;
 
-/// From `date` on, in seconds, the link carries `rate` bytes a second.
+/// The link carries `rate` bytes a second from `date` on, in seconds.
 struct LoadChange {
   double date = 0;
   double rate = 0;

@@ -37,11 +37,11 @@ class Sums {
 
 void add_all(const Executor& executor, Sums& sums) {
   for (std::size_t group = 0; group < executor.job().groups.size(); ++group) {
-    for (const auto& use : executor.communicators()[group].plans()) {
+    for (const auto& use : executor.communicators().all()[group].plans()) {
       sums.add(use.plan.loads, use.plan.size, use.uses);
     }
   }
-  for (const auto& [ends, pair] : executor.pairs()) {
+  for (const auto& [ends, pair] : executor.communicators().pairs()) {
     std::vector<const Communicator::PlanUse*> uses;  // made in the order of time: sorted as they are foreseen
     for (const auto& use : pair->plans()) {
       uses.push_back(&use);
@@ -53,14 +53,14 @@ void add_all(const Executor& executor, Sums& sums) {
       sums.add(use->plan.loads, use->plan.size, use->uses);
     }
   }
-  for (const auto& [key, copy] : executor.copies()) {
-    sums.add(copy->plan.loads, copy->plan.size, copy->uses);
+  for (const auto& [key, copy] : executor.copies().uses()) {
+    sums.add(copy.plan.loads, copy.plan.size, copy.uses);
   }
 }
 
 void add_group(const Executor& executor, const Folding& folding, std::size_t index, Sums& sums) {
   const TrafficGroup& group = folding.traffic().groups[index];
-  const auto& uses = executor.communicators()[folding.class_of_group(index)].plans();
+  const auto& uses = executor.communicators().all()[folding.class_of_group(index)].plans();
   auto use = uses.begin();
   for (const TrafficCall& call : group.calls) {
     sums.add(group.shapes[call.shape].loads, call.plan.size, (use++)->uses);
@@ -72,13 +72,13 @@ void add_copies(const Executor& executor, const Folding& folding, std::uint32_t 
   const VertexId gpu = simulated.assignment().gpu;
   const std::uint32_t program = simulated.assignment().program;
   const auto& kernels = simulated.program().kernels;
-  const auto& copies = executor.copies();
+  const auto& copies = executor.copies().uses();
   for (auto copy = copies.lower_bound({gpu, program, 0});
        copy != copies.end() && copy->first[0] == gpu && copy->first[1] == program; ++copy) {
     const HostTraffic traffic = host_traffic(kernels[copy->first[2]]);
     for (const TrafficPart& part : parts_of(traffic)) {
       sums.add(loads_of(folding.traffic().copies[rank].route(part.path)), part.share * traffic.total(),
-               copy->second->uses);
+               copy->second.uses);
     }
   }
 }

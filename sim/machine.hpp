@@ -34,7 +34,7 @@ class Machine {
   /// The host of a GPU or CPU socket; null when the platform does not have it.
   [[nodiscard]] simgrid::s4u::Host* host(VertexId vertex) const { return hosts_[vertex]; }
 
-  /// What SimGrid says that its platform has.
+  /// Counts of what SimGrid says that its platform has.
   [[nodiscard]] std::size_t host_count() const;
   [[nodiscard]] std::size_t link_count() const;
 

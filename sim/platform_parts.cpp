@@ -36,13 +36,13 @@ std::vector<LinkId> loaded_links(const Executor& executor) {
       loaded[load.link] = true;
     }
   };
-  for (const Communicator& group : executor.communicators()) {
+  for (const Communicator& group : executor.communicators().all()) {
     for (const Communicator::PlanUse& use : group.plans()) {
       mark(use.plan);
     }
   }
-  for (const auto& [key, copy] : executor.copies()) {
-    mark(copy->plan);
+  for (const auto& [key, copy] : executor.copies().uses()) {
+    mark(copy.plan);
   }
   return places_of(loaded);
 }

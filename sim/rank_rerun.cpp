@@ -117,7 +117,7 @@ void RankRerun::arrive(Rank& rank, std::uint8_t stream, const StreamItem& item, 
 }
 
 void RankRerun::copy(Rank& rank, std::uint8_t stream, std::uint32_t /*kernel*/, double /*date*/) {
-  const RendezvousRecord& record = executor_.copies_of(rank.number(), stream)[copies_done_[stream]++];
+  const RendezvousRecord& record = executor_.copies().records(rank.number(), stream)[copies_done_[stream]++];
   schedule(record.end, Moment::CopyEnd, stream, record.rendezvous);
 }
 

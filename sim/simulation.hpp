@@ -69,7 +69,7 @@ struct SimulationOptions {
   /// covers was not recorded, and long rests of the GPU have no known cause. Empty: no replay.
   std::string recorded_steps{};
   std::uint64_t critical_path_limit = 8'000'000;  ///< most instructions of a step for which one is recorded
-  /// What SimGrid traces, as check_tracing_setting() allows it; for a machine that is made.
+  /// Settings of SimGrid's tracing, as check_tracing_setting() allows it; for a machine that is made.
   std::vector<std::string> tracing{};
 };
 
@@ -85,7 +85,7 @@ struct MeteredRank {
   Activity activity;
 };
 
-/// What a simulation ran on.
+/// The machine that a simulation ran on.
 struct PlatformSize {
   std::size_t hosts = 0;   ///< as SimGrid counts them; none without SimGrid
   std::size_t links = 0;   ///< likewise

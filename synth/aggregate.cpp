@@ -69,7 +69,7 @@ class AggregateWriter {
     return made;
   }
 
-  /// Of what a rank has in a slot.
+  /// The number of what a rank has in a slot.
   std::uint32_t kernel(std::uint32_t number) { return kernels_.intern(program_.kernels[number]); }
   std::uint32_t call(std::uint32_t number) { return calls_.intern(program_.collectives[number]); }
 
@@ -111,7 +111,7 @@ class AggregateWriter {
     return found;
   }
 
-  /// Of n collectives as many are left as the largest power of two has, at equal distances.
+  /// Leaves as many of n collectives as the largest power of two has, at equal distances.
   void choose_work() {
     for (const auto& [kind, row] : rows()) {
       const std::size_t left = std::bit_floor(std::min<std::size_t>(row.size(), options_.collectives));

@@ -1,6 +1,8 @@
 #include "synth/express_sizes.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "ops/kernel_fields.hpp"
+#include "synth/launch_rows.hpp"
 #include "synth/products.hpp"
 
 namespace lockstep::synth {
@@ -19,30 +22,75 @@ constexpr double kFlat = 65'536;
 /// A product of parameters of one tensor has no larger factor.
 constexpr double kMostOfTensor = 8;
 
+/// A size depends on these.
+enum class SizeKind : std::uint8_t {
+  Any,       ///< all symbols
+  Flat,      ///< all symbols; what no product explains grows with the parameters
+  OfWeight,  ///< neither batch nor sequence
+  OfUpdate,  ///< neither of them; what no product explains grows with the parameters
+};
+
 /// Fits one size, known for each of several like jobs, as a product of symbols.
 class SizeFitter {
  public:
-  explicit SizeFitter(std::vector<Symbols> symbols) : symbols_{std::move(symbols)} {}
+  explicit SizeFitter(std::vector<Symbols> symbols) : symbols_{std::move(symbols)}, of_weights_{symbols_} {
+    for (Symbols& known : of_weights_) {
+      known.erase("batch");
+      known.erase("sequence");
+    }
+  }
 
-  /// @param grows whether a size that no product explains is one of all parameters
-  std::vector<Monomial> fit(const std::vector<double>& values, bool grows) {
-    const auto known = known_.find({values, grows});
+  std::vector<Monomial> fit(const std::vector<double>& values, SizeKind kind) {
+    const auto known = known_.find({values, kind});
     if (known != known_.end()) return known->second;
-    const Monomial common = simplest_product(values, symbols_);
+    const std::vector<Symbols>& symbols =
+        kind == SizeKind::OfWeight || kind == SizeKind::OfUpdate ? of_weights_ : symbols_;
+    const Monomial common = simplest_product(values, symbols);
     const bool fits_all = fits(common, values);
     std::vector<Monomial> made;
     for (std::size_t job = 0; job < values.size(); ++job) {
       // Each job has its own product if none gives the sizes of all jobs.
-      made.push_back(fits_all ? common
-                              : simplest_product(std::span{values}.subspan(job, 1),
-                                                 std::span{symbols_}.subspan(job, 1)));
+      made.push_back(
+          fits_all ? common
+                   : simplest_product(std::span{values}.subspan(job, 1), std::span{symbols}.subspan(job, 1)));
+      const bool grows = kind == SizeKind::Flat || kind == SizeKind::OfUpdate;
       if (grows && is_flat(made.back(), values[job])) made.back() = {values[job], {}, true};
     }
-    known_.emplace(std::pair{values, grows}, made);
+    known_.emplace(std::pair{values, kind}, made);
     return made;
   }
 
+  /// The side of a linear layer's product that counts its tokens, in every job; the two others are sides of
+  /// the weight, which no batch changes. @param sizes by job: batch, m, n, k
+  [[nodiscard]] std::optional<std::size_t> token_side(const std::vector<std::vector<double>>& sizes) const {
+    constexpr std::array<std::size_t, 3> kSides{1, 3, 2};  // m where several are as long
+    for (const std::size_t side : kSides) {
+      bool counts_tokens = true;
+      for (std::size_t job = 0; job < sizes.size(); ++job) {
+        const std::optional<double> tokens = tokens_of(symbols_[job]);
+        counts_tokens = counts_tokens && tokens && sizes[job][0] == 1 && sizes[job][side] == *tokens;
+      }
+      if (counts_tokens) return side;
+    }
+    return std::nullopt;
+  }
+
+  /// Tokens of a batch as a product of symbols.
+  [[nodiscard]] std::vector<Monomial> tokens() const {
+    Monomial product{1, {{"batch", 1}}, false};
+    if (symbols_.front().contains("sequence")) product.powers["sequence"] = 1;
+    return std::vector<Monomial>(symbols_.size(), product);
+  }
+
  private:
+  /// Batch times sequence; images where there is no sequence.
+  static std::optional<double> tokens_of(const Symbols& symbols) {
+    const auto batch = symbols.find("batch");
+    if (batch == symbols.end()) return std::nullopt;
+    const auto sequence = symbols.find("sequence");
+    return batch->second * (sequence == symbols.end() ? 1 : sequence->second);
+  }
+
   [[nodiscard]] bool fits(const Monomial& product, const std::vector<double>& values) const {
     constexpr double kClose = 1e-6;
     for (std::size_t job = 0; job < values.size(); ++job) {
@@ -58,14 +106,18 @@ class SizeFitter {
   }
 
   std::vector<Symbols> symbols_;
-  std::map<std::pair<std::vector<double>, bool>, std::vector<Monomial>> known_;
+  std::vector<Symbols> of_weights_;  // without batch and sequence
+  std::map<std::pair<std::vector<double>, SizeKind>, std::vector<Monomial>> known_;
 };
 
-/// Kernels over flat memory, which may hold many tensors. Sides of matrices and tables are no such sizes.
-bool may_grow(const KernelCall& call) {
-  return std::holds_alternative<OptimizerUpdate>(call.work) || std::holds_alternative<Pointwise>(call.work) ||
-         std::holds_alternative<Memset>(call.work) || std::holds_alternative<Memcpy>(call.work) ||
-         std::holds_alternative<Concat>(call.work) || std::holds_alternative<Reduction>(call.work);
+/// Kernels over flat memory may hold many tensors. Sides of matrices and tables are no such sizes.
+SizeKind kind_of_sizes(const KernelCall& call) {
+  if (std::holds_alternative<OptimizerUpdate>(call.work)) return SizeKind::OfUpdate;
+  const bool is_flat =
+      std::holds_alternative<Pointwise>(call.work) || std::holds_alternative<Memset>(call.work) ||
+      std::holds_alternative<Memcpy>(call.work) || std::holds_alternative<Concat>(call.work) ||
+      std::holds_alternative<Reduction>(call.work);
+  return is_flat ? SizeKind::Flat : SizeKind::Any;
 }
 
 std::vector<double> sizes_of(const KernelCall& call) {
@@ -83,11 +135,13 @@ void express_kernel(std::span<KernelEntry*> entries, SizeFitter& fitter) {
     entry->sizes.clear();
     sizes.push_back(sizes_of(entry->call));
   }
-  const bool grows = may_grow(entries.front()->call);
+  const bool is_product = std::holds_alternative<Gemm>(entries.front()->call.work);
+  const std::optional<std::size_t> tokens = is_product ? fitter.token_side(sizes) : std::nullopt;
+  const SizeKind kind = tokens ? SizeKind::OfWeight : kind_of_sizes(entries.front()->call);
   for (std::size_t size = 0; size < sizes.front().size(); ++size) {
     std::vector<double> values;
     for (const auto& of_job : sizes) values.push_back(of_job[size]);
-    const std::vector<Monomial> found = fitter.fit(values, grows);
+    const std::vector<Monomial> found = size == tokens ? fitter.tokens() : fitter.fit(values, kind);
     for (std::size_t job = 0; job < entries.size(); ++job) entries[job]->sizes.push_back(found[job]);
   }
 }
@@ -97,7 +151,7 @@ void express_call(std::span<CallEntry*> entries, SizeFitter& fitter) {
   for (const CallEntry* entry : entries) {
     values.push_back(entry->call.size.in_base_units() / size_of(entry->call.type).in_base_units());
   }
-  const std::vector<Monomial> found = fitter.fit(values, true);
+  const std::vector<Monomial> found = fitter.fit(values, SizeKind::Flat);
   for (std::size_t job = 0; job < entries.size(); ++job) entries[job]->elements = found[job];
 }
 
@@ -230,6 +284,9 @@ void express_sizes(std::span<JobModel> jobs) {
   auto segments = std::move(sorter).take();
   for (auto& [key, alike] : segments) {
     if (alike.size() > 1) express_segments(alike, fitters);
+  }
+  for (JobModel& job : jobs) {
+    for (Template& tmpl : job.templates) let_rows_grow(tmpl);
   }
 }
 

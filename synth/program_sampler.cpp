@@ -78,7 +78,8 @@ ProgramSampler::ProgramSampler(const Model& model, const JobModel& job, const Te
       job_{job},
       template_{tmpl},
       options_{options},
-      random_{Random{options.seed, "synth.times"}} {}
+      random_{Random{options.seed, "synth.times"}},
+      rows_{launch_rows(tmpl)} {}
 
 void ProgramSampler::use(const Symbols& symbols, const Growth& growth, const GpuSpec& gpu) {
   symbols_ = symbols;
@@ -86,8 +87,12 @@ void ProgramSampler::use(const Symbols& symbols, const Growth& growth, const Gpu
   program_ = template_.program;
   program_.kernels.clear();
   program_.collectives.clear();
-  // Each entry twice: as it is outside of the layers, and as it is within one.
-  for (const double parameters : {growth.kernels, growth.layer}) {
+  growths_ = {growth.kernels, growth.layer};
+  for (const LaunchRow& row : rows_) {
+    const double within = growth_within(row);
+    if (std::ranges::find(growths_, within) == growths_.end()) growths_.push_back(within);
+  }
+  for (const double parameters : growths_) {
     for (const KernelEntry& entry : template_.kernels) add_kernel(entry, parameters, gpu);
   }
   for (const double parameters : {growth.calls, growth.layer}) {
@@ -105,7 +110,15 @@ Program ProgramSampler::program(std::uint32_t variant, std::uint64_t& repairs) {
     if (entry.residual != 0) set_time(made.kernels[kernel], seconds_[kernel]);
   }
   tokens_.clear();
-  for (std::uint32_t item = 0; item < template_.body.size(); ++item) expand_with_buckets(item, made);
+  auto row = rows_.begin();
+  for (std::uint32_t item = 0; item < template_.body.size(); ++item) {
+    if (row != rows_.end() && item == row->first) {
+      expand(*row, made);
+      item = static_cast<std::uint32_t>((row++)->last) - 1;
+    } else {
+      expand_with_buckets(item, made);
+    }
+  }
   repairs += write_instructions(tokens_, made).waits;
   return made;
 }
@@ -190,7 +203,7 @@ void ProgramSampler::append(const DrawnBucket& bucket, Program& made) {
 void ProgramSampler::expand(std::span<const Item> items, bool in_layer, Program& made) {
   for (const Item& item : items) {
     if (item.body.empty()) {
-      tokens_.push_back(drawn(item, in_layer, made));
+      tokens_.push_back(drawn(item, in_layer ? 1 : 0, made));
       continue;
     }
     const std::uint32_t count = count_with(item, symbols_, job_.symbols);
@@ -199,19 +212,41 @@ void ProgramSampler::expand(std::span<const Item> items, bool in_layer, Program&
   }
 }
 
-Token ProgramSampler::drawn(const Item& item, bool in_layer, Program& made) {
+/// So many more launches as the parameters have grown, of the recorded ones in turn.
+void ProgramSampler::expand(const LaunchRow& row, Program& made) {
+  const auto found = std::ranges::find(growths_, growth_within(row));
+  const std::size_t wanted = drawn_launches(row);
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const std::size_t like = (2 * i + 1) * row.launches.size() / (2 * wanted);
+    tokens_.push_back(drawn(*row.launches[like], static_cast<std::size_t>(found - growths_.begin()), made));
+  }
+}
+
+std::size_t ProgramSampler::drawn_launches(const LaunchRow& row) const {
+  return std::max(
+      std::size_t{1},
+      static_cast<std::size_t>(std::llround(static_cast<double>(row.launches.size()) * growth_.kernels)));
+}
+
+/// Growth of the sizes in a row: what its number of launches leaves.
+double ProgramSampler::growth_within(const LaunchRow& row) const {
+  return growth_.kernels * static_cast<double>(row.launches.size()) /
+         static_cast<double>(drawn_launches(row));
+}
+
+Token ProgramSampler::drawn(const Item& item, std::size_t growth, Program& made) {
   Token token = item.token;
   if (!options_.exact && item.spread > 0) {
     const auto factor = static_cast<float>(factor_of(random_, place_++, static_cast<double>(item.spread)));
     token.lead *= factor;
     token.cost *= factor;
   }
-  if (token.op == Opcode::Collective && !token.per_rank && in_layer) {
-    token.operand += static_cast<std::uint32_t>(template_.calls.size());
+  if (token.op == Opcode::Collective && !token.per_rank) {
+    token.operand += static_cast<std::uint32_t>(growth * template_.calls.size());
   }
   if (token.op != Opcode::Launch || token.per_rank) return token;
   const KernelEntry& entry = template_.kernels[token.operand];
-  if (in_layer) token.operand += static_cast<std::uint32_t>(template_.kernels.size());
+  token.operand += static_cast<std::uint32_t>(growth * template_.kernels.size());
   const double spread = spread_of(entry);
   if (spread > 0) {
     KernelCall call = made.kernels[token.operand];

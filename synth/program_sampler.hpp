@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "synth/buckets.hpp"
+#include "synth/launch_rows.hpp"
 #include "synth/model.hpp"
 #include "synth/sample.hpp"
 
@@ -44,7 +45,11 @@ class ProgramSampler {
   void expand_with_buckets(std::uint32_t number, Program& made);
   void append(const DrawnBucket& bucket, Program& made);
   void expand(std::span<const Item> items, bool in_layer, Program& made);
-  [[nodiscard]] Token drawn(const Item& item, bool in_layer, Program& made);
+  void expand(const LaunchRow& row, Program& made);
+  /// @param growth which of growths_ the item's sizes have
+  [[nodiscard]] Token drawn(const Item& item, std::size_t growth, Program& made);
+  [[nodiscard]] std::size_t drawn_launches(const LaunchRow& row) const;
+  [[nodiscard]] double growth_within(const LaunchRow& row) const;
 
   const Model& model_;
   const JobModel& job_;
@@ -54,7 +59,9 @@ class ProgramSampler {
   std::uint64_t place_ = 0;
   Symbols symbols_;
   Growth growth_;
-  Program program_;
+  std::vector<LaunchRow> rows_;
+  std::vector<double> growths_;  // of kernels: outside of layers, within one, in rows
+  Program program_;              // has each kernel once for each of them
   std::vector<double> seconds_;  // by kernel
   std::vector<Token> tokens_;
 };

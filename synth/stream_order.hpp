@@ -8,7 +8,7 @@
 
 namespace lockstep::synth {
 
-/// Which instructions of a Program are kept, by thread and instruction.
+/// Tells which instructions of a Program are kept, by thread and instruction.
 using KeptInstructions = std::vector<std::vector<bool>>;
 
 /// Finds the stream waits that order work which is kept, and the records that somebody waits for, with vector

@@ -1,12 +1,15 @@
 #include "synth/symbols.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <variant>
+#include <vector>
 
 namespace lockstep::synth {
 namespace {
@@ -31,6 +34,7 @@ class Mode {
 struct Tellers {
   double hidden = 0;
   Mode tokens, queries, head_size, batch, score_rows, score_columns, vocabulary, bags, images;
+  std::vector<Gemm> products;
 
   void operator()(const LayerNorm& w) {
     if (w.part != LayerNorm::Part::Forward) return;
@@ -54,11 +58,33 @@ struct Tellers {
       score_columns.add(static_cast<double>(w.columns));
     }
   }
+  void operator()(const Gemm& w) { products.push_back(w); }
   void operator()(const EmbeddingBags& w) { bags.add(static_cast<double>(w.batch)); }
   void operator()(const Convolution& w) { images.add(static_cast<double>(w.batch)); }
   template <class Other>
   void operator()(const Other& /*tells nothing*/) {}
 };
+
+/// The side that most products of linear layers have in common, besides the one that counts tokens. Each
+/// linear layer of a transformer reads or writes the hidden state.
+std::optional<double> hidden_of(const std::vector<Gemm>& products, double tokens) {
+  std::size_t layers = 0;
+  std::map<double, std::size_t> having;
+  for (const Gemm& product : products) {
+    const std::array sides_of{static_cast<double>(product.m), static_cast<double>(product.n),
+                              static_cast<double>(product.k)};
+    if (product.batch != 1 || std::ranges::count(sides_of, tokens) != 1) continue;
+    ++layers;
+    for (const double side : std::set<double>(sides_of.begin(), sides_of.end())) {
+      if (side != tokens) ++having[side];
+    }
+  }
+  constexpr std::size_t kLeast = 3;
+  const auto most = std::ranges::max_element(having, {}, [](const auto& side) { return side.second; });
+  if (layers < kLeast || most == having.end() || most->second < layers) return std::nullopt;
+  const auto others = std::ranges::count(having, most->second, [](const auto& side) { return side.second; });
+  return others == 1 ? std::optional{most->first} : std::nullopt;
+}
 
 bool divides(double part, double whole) {
   return part > 0 && std::fmod(whole, part) == 0;
@@ -106,7 +132,7 @@ Symbols symbols_told_by(const Template& tmpl) {
   Tellers told;
   for (const KernelEntry& kernel : tmpl.kernels) std::visit(told, kernel.call.work);
   Symbols symbols;
-  const std::optional<double> hidden = told.hidden > 0 ? std::optional{told.hidden} : std::nullopt;
+  std::optional<double> hidden = told.hidden > 0 ? std::optional{told.hidden} : std::nullopt;
   const std::optional<double> tokens = told.tokens.most();
   std::optional<double> sequence = told.queries.most();
   std::optional<double> batch = told.batch.most();
@@ -119,6 +145,7 @@ Symbols symbols_told_by(const Template& tmpl) {
     const double heads = *told.score_rows.most() / *tokens;
     if (divides(heads, *hidden)) head_size = *hidden / heads;
   }
+  if (!hidden && batch && sequence) hidden = hidden_of(told.products, *batch * *sequence);
   if (!batch) batch = told.bags.most() ? told.bags.most() : told.images.most();
   set_if(symbols, "hidden", hidden);
   set_if(symbols, "sequence", sequence);

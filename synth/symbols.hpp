@@ -7,7 +7,8 @@
 
 namespace lockstep::synth {
 
-/// Sizes that the kernels' shapes tell: hidden (columns of layer norms), sequence and head_size (attention),
+/// Sizes that the kernels' shapes tell: hidden (columns of layer norms; else the side
+/// that all linear layers share), sequence and head_size (attention),
 /// batch (rows of layer norms over sequence; bags of embeddings; images of convolutions), vocabulary (columns
 /// of the loss). Those that no kernel tells are missing.
 [[nodiscard]] Symbols symbols_told_by(const Template& tmpl);

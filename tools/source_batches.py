@@ -25,6 +25,8 @@ DECLARED = re.compile(r"^(?:template <[^>]*> ?)?[A-Za-z][\w:<>,&* ]*?\b(\w+)(?:\
 # Names that are brought in would stay for the files behind; literals and the tests' own do no harm.
 BROUGHT_IN = re.compile(r"^using namespace (?!.*(literals|testing);)|^#define ", re.MULTILINE)
 
+LARGE_HEADERS = ("#include <CLI/", "#include <nlohmann/", "#include <regex>")
+
 
 @functools.cache
 def declared_below(header: str):
@@ -73,8 +75,14 @@ def batches_of(sources: list, size: int, text_of, kind_of=lambda source: None):
     return [files for files, _, _ in batches]
 
 
+def by_library(file: str):
+    """Sorts files that read the same large library headers beside each other: templates are compiled once a group."""
+    text = Path(file).read_text()
+    return [header not in text for header in LARGE_HEADERS]
+
+
 if __name__ == "__main__":
     size, files = int(sys.argv[1]), sys.argv[2:]
-    group = {file: number for number, batch in enumerate(batches_of(files, size, lambda file: Path(file).read_text()))
-             for file in batch}
+    batches = batches_of(sorted(files, key=by_library), size, lambda file: Path(file).read_text())
+    group = {file: number for number, batch in enumerate(batches) for file in batch}
     print(";".join(str(group[file]) for file in files), end="")

@@ -106,7 +106,7 @@ class Drafting {
     }
   }
 
-  /// What is in a node, and how it is joined: nodes that are alike have equal ones.
+  /// The contents of a node, and how it is joined: nodes that are alike have equal ones.
   [[nodiscard]] Inventory inventory(const std::vector<VertexId>& members) {
     Inventory things;
     for (const VertexId id : members) {

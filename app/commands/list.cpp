@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kScenarios = "scenarios";
 constexpr const char* kImporters = "importers";
 
-/// What a configuration is: its own name if that is another one, else where its figures come from.
+/// A configuration's description: its own name if that is another one, else where its figures come from.
 std::string title(const std::filesystem::path& file, const std::string& name) {
   constexpr std::size_t kLongest = 96;
   try {

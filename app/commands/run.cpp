@@ -182,7 +182,7 @@ void say_where_results_are(const ResolvedScenario& resolved, const SimulationRes
 void write_files(const ResolvedScenario& resolved, const SimulationResult& result, const RunTexts& texts,
                  RunTimeline& timeline, ResultFolder& results) {
   write_whole_file(results.staged() / "effective.yaml", texts.scenario);
-  write_whole_file(results.staged() / "metrics.json", texts.metrics);
+  write_whole_file(results.staged() / "metrics.json", texts.metrics.all);
   write_embedding_plan(resolved, results.staged() / "embedding_plan.yaml");
   write_whole_file(results.staged() / kReportPage, run_page(resolved, result, texts, timeline.page()));
   timeline.finish(result);
@@ -238,14 +238,14 @@ int run_command(const RunOptions& options) {
   progress.say("planning");
   const SimulationResult result = predict(resolved, open_timeline, std::nullopt, options.tracing);
   const Sensitivity gains = gains_over(result.mean_step(), improved);
-  const std::string metrics = metrics_json(resolved, result, gains);
+  const RunMetrics metrics = run_metrics(resolved, result, gains);
   if (results) {
     progress.say("writing results");
     const RunTexts texts{metrics, effective_text<ScenarioSpec>(portable(document, configs), configs)};
     write_files(resolved, result, texts, timeline, *results);
   }
   progress.done();
-  print(options, metrics, report(resolved, result, gains));
+  print(options, metrics.all, report(resolved, result, gains));
   if (!options.quiet) {
     say_where_results_are(resolved, result, results, timeline);
   }

@@ -13,6 +13,7 @@
 #include "app/report/page.hpp"
 #include "app/result_folder.hpp"
 #include "app/search/search_report.hpp"
+#include "app/sweep/sweep_place.hpp"
 #include "base/file.hpp"
 #include "base/parse_units.hpp"
 #include "base/progress.hpp"
@@ -199,7 +200,9 @@ int search_command(const SearchCommandOptions& options) {
 }
 
 void add_search_command(CLI::App& app, std::function<int()>& action) {
+  constexpr std::size_t kMostJobs = 1000;  // beyond it something was mistyped
   const auto options = std::make_shared<SearchCommandOptions>();
+  options->limits.jobs = static_cast<std::size_t>(usual_jobs({}, process_environment()));
   const auto assignments = std::make_shared<std::vector<std::string>>();
   const auto budget = std::make_shared<std::string>();
   CLI::App* command =
@@ -229,6 +232,8 @@ void add_search_command(CLI::App& app, std::function<int()>& action) {
       ->capture_default_str();
   command->add_option("--budget", *budget,
                       "time that ends the search even so, e.g. 10s: then the plan depends on the machine");
+  command->add_option("-j,--jobs", options->limits.jobs, "threads that make plans (default: cores)")
+      ->check(CLI::Range(std::size_t{1}, kMostJobs));
   command->add_option("--seed", options->seed, "of the search's random choices")
       ->check(CLI::Validator{whole_number, "NUMBER"})
       ->capture_default_str();

@@ -16,7 +16,7 @@ struct PagePicture {
   std::string svg;
 };
 
-/// What a page shows. Texts are plain; the page escapes them.
+/// The contents of a page. Texts are plain; the page escapes them.
 struct Page {
   std::string kind;               ///< the command: `run`, `sweep`, ...
   std::string title;              ///< name of the scenario

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "app/metrics_json.hpp"
 #include "app/report/page_timeline.hpp"
 #include "scenario/prediction.hpp"
 
@@ -12,7 +13,7 @@ namespace lockstep {
 
 /// Texts that `lockstep run` writes into files, too.
 struct RunTexts {
-  std::string metrics;   ///< metrics_json()
+  RunMetrics metrics;
   std::string scenario;  ///< effective.yaml
 };
 

@@ -220,7 +220,7 @@ std::string loss_line(const std::string& what, double share) {
   return fmt::format("  {:<28}{:>+8.2f} %\n", what, rounded(share));
 }
 
-/// From FLOPs saved to time saved, the largest loss first.
+/// The losses between FLOPs saved and time saved, the largest first.
 std::string loss_lines(const SchedulePrediction& prediction) {
   std::vector<std::pair<std::string, double>> lost;
   for (const auto& [part, name] : names_of(StepPart{})) {

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Which size answers the question, in a sentence or three: with its band and its ties.
+/// The answer in a sentence or three: the size, its band and its ties.
 [[nodiscard]] std::string size_sentence(const SizeAnswer& answer, const SizeQuestion& question,
                                         const std::string& scenario);
 

@@ -106,7 +106,7 @@ std::vector<Seconds> floors_of(const CollectiveMeasurements& measurements) {
   return floors;
 }
 
-/// What is measured between nodes makes the network's costs the machine's own.
+/// Measurements between nodes make the network's costs the machine's own.
 CollectiveProfile with_network(CollectiveProfile start, const CollectiveMeasurements& measurements,
                                const Fabric& fabric) {
   const bool is_measured =

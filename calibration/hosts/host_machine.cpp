@@ -39,7 +39,7 @@ double speed_of(CpuCore core, double clock_ghz) {
   return figures_of(core).per_clock * clock_ghz;
 }
 
-/// Of the interpreter, over that of versions before 3.11.
+/// The interpreter's speed over that of versions before 3.11.
 double speed_of(PythonVersion version) {
   constexpr double kWith311 = 1.25, kWith312 = 1.05;
   if (version < PythonVersion::V311) return 1;

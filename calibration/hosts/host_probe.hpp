@@ -59,10 +59,10 @@ struct ProbedSpeed {
       0;  ///< that PyTorch launched and @p start lists; 0: by Python and compiled code alone
 };
 
-/// With operators launched by PyTorch: the geometric mean of what @p start says they take (T1, T2, T4 and T3)
-/// over what they took. Without: speeds over the virtual machine of `xeon_vm`'s kind that the reference
-/// figures are of (tests/data/host_probe/emerald_rapids_vm.json), geometric means over the tasks, times
-/// xeon_vm's speed.
+/// The probe with operators launched by PyTorch: the geometric mean of what @p start says they take (T1, T2,
+/// T4 and T3) over what they took. Without: speeds over the virtual machine of `xeon_vm`'s kind that the
+/// reference figures are of (tests/data/host_probe/emerald_rapids_vm.json), geometric means over the tasks,
+/// times xeon_vm's speed.
 [[nodiscard]] ProbedSpeed probed_speed(const HostProbe& probe, const HostOverheads& start);
 
 /// In words, for a profile's `source` and provenance.

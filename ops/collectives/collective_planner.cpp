@@ -123,7 +123,7 @@ bool crosses_network(const std::vector<LinkLoad>& loads, const Fabric& fabric) {
       loads, [&](const LinkLoad& load) { return fabric.links()[load.link].kind == LinkKind::Network; });
 }
 
-/// What leaves a GPU over its NVLinks.
+/// Bytes that leave a GPU over its NVLinks.
 BytesPerSecond nvlink_of(const Fabric& fabric, VertexId gpu) {
   BytesPerSecond all{0};
   for (const LinkId id : fabric.links_from(gpu)) {
@@ -260,7 +260,7 @@ class CollectivePlanner::Group {
  private:
   [[nodiscard]] bool spans_nodes() const { return layout_.nodes.size() > 1; }
 
-  /// What NCCL knows of the group.
+  /// The facts that NCCL knows of the group.
   NcclView nccl_view(const CollectiveRequest& request, const CollectiveProfile& profile) {
     const RoutedTraffic& ring = traffic(row_of(CommAlgorithm::Ring), request);
     LinkEfficiency efficiency = profile.link_efficiency;

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostNodesOfMember = 32;
 constexpr double kNoShare = 1e-15;  // what is left of a share by rounding
 
-/// What a member still has to send or to receive.
+/// Bytes that a member still has to send or to receive.
 struct Amount {
   int member = 0;
   double share = 0;
@@ -69,7 +69,7 @@ class Sums {
     }
   }
 
-  /// What @p src sends to members of other nodes with each number (all: number 0).
+  /// Bytes that @p src sends to members of other nodes with each number (all: number 0).
   std::map<int, double> sent_by(int src) const {
     std::map<int, double> sent;
     if (!request_.bytes.empty()) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 
-/// Of one algorithm, us: LL, LL128, Simple.
+/// Latencies of one algorithm, us: LL, LL128, Simple.
 using OfProtocols = std::array<double, 3>;
 
 struct Latencies {

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// What NCCL knows of a group between nodes when it chooses.
+/// The facts that NCCL knows of a group between nodes when it chooses.
 struct NcclView {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Bytes size;

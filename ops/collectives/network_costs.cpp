@@ -14,7 +14,7 @@ namespace {
 constexpr double kOverlap = 3;
 constexpr double kMostLoops = 8;  // of a ring, beyond which nothing but the longer of both is seen
 
-/// Of 8 steps of a channel's buffer a chunk of a ring with Simple takes 4, a message 2 (collectives.h).
+/// A channel's buffer has 8 steps: a chunk of a ring with Simple takes 4, a message 2 (collectives.h).
 constexpr double kChunksOfBuffer = 2;
 constexpr double kMessagesOfChunk = 2;
 /// Payload of one step of LL's and LL128's buffers (init.cc: 512 threads * 8 lines * 8 of 16 bytes; 640
@@ -118,7 +118,7 @@ ProxyMessages messages_of(const CollectiveRequest& request, const GroupLayout& l
   return most;
 }
 
-/// What a proxy that copies moves for a byte of payload, flags included.
+/// Bytes that a proxy that copies moves for a byte of payload, flags included.
 double wire_bytes(CommProtocol protocol) {
   switch (protocol) {
     case CommProtocol::LL:
@@ -155,8 +155,8 @@ double busiest_sender(const CollectivePlan& plan, const GroupLayout& layout) {
   return *std::ranges::max_element(sent);
 }
 
-/// What all channels of a tree send at once: a step between nodes passes on whole chunks. Those of nvls_tree
-/// are smaller for shorter messages (enqueue.cc, calcCollChunking).
+/// Bytes that all channels of a tree send at once: a step between nodes passes on whole chunks. Those of
+/// nvls_tree are smaller for shorter messages (enqueue.cc, calcCollChunking).
 Bytes chunks_of_tree(const CollectiveRequest& request, const GroupLayout& layout, const NetworkPass& pass,
                      const NetworkFabric& fabric) {
   if (pass.algorithm == CommAlgorithm::NvlsTree) {

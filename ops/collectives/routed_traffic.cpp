@@ -88,7 +88,7 @@ class LinkSums {
     }
   }
 
-  /// By link.
+  /// Indexed by link.
   [[nodiscard]] std::vector<LinkLoad> loads() && {
     std::vector<LinkLoad> loads;
     if (sums_.empty()) {

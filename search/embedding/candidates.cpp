@@ -2,19 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
-#include "search/embedding/cache_sizes.hpp"
-#include "search/embedding/host_tables.hpp"
-#include "search/embedding/left_out_plans.hpp"
-#include "search/embedding/relocatable_shards.hpp"
 #include "search/learned/table_features.hpp"
 #include "search/sharding/exact.hpp"
-#include "search/sharding/local_search.hpp"
 #include "search/sharding/table_wise.hpp"
 
 namespace lockstep {
@@ -22,148 +14,6 @@ namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::optional<Candidate> ours(const ShardingProblem& problem, const PlacementSplit& split, double exposed,
-                              const sharding::SearchOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const sharding::Task task = placed_task(problem, split);
-  const sharding::ModelCosts costs = problem.costs(exposed);
-  sharding::CachedCostModel cost_model{task, costs};
-  const auto plan =
-      split.placed.empty() ? std::optional{sharding::Plan{}} : sharding::lockstep_search(cost_model, options);
-  if (!plan) {
-    return std::nullopt;
-  }
-  Candidate candidate{
-      fmt::format("lockstep{}{}{}", split.name.empty() ? "" : ", " + split.name,
-                  options.may_cut || !problem.task().may_cut ? "" : ", whole tables",
-                  exposed < 1 ? fmt::format(", {:.0f} % of the exchanges hidden", 100 * (1 - exposed)) : ""),
-      sharding::embedding_plan_of(*plan, split.placed, split.spread),
-      {},
-      seconds_since(start),
-      split,
-      *plan};
-  candidate.questions = cost_model.questions();
-  if (split.placed.empty()) {
-    make_movable(problem, candidate);
-  }
-  return candidate;
-}
-
-/// Places the remaining tables at once, to see whether they fit.
-bool fits(const ShardingProblem& problem, const PlacementSplit& split,
-          const sharding::SearchOptions& options) {
-  sharding::SearchOptions quick = options;
-  quick.effort = 1;
-  const auto candidate = ours(problem, split, 1, quick);
-  return candidate && problem.has_memory_for(candidate->plan);
-}
-
-PlacementSplit with_spare(PlacementSplit split, double spare) {
-  split.spare = spare;
-  if (spare > 0) {
-    split.name +=
-        fmt::format("{}{:.0f} % of the room kept free", split.name.empty() ? "" : ", ", 100 * spare);
-  }
-  return split;
-}
-
-/// The least number of the first tables that hosts have room for, below @p end, in host memory with which all
-/// fits: GPUs have less to hold with each.
-std::optional<std::size_t> fewest_in_host_memory(const ShardingProblem& problem, std::size_t end,
-                                                 const std::function<PlacementSplit(std::size_t)>& with,
-                                                 const sharding::SearchOptions& options) {
-  std::size_t too_few = 0, enough = end;
-  while (enough - too_few > 1) {
-    const std::size_t count = too_few + (enough - too_few) / 2;
-    (fits(problem, with(count), options) ? enough : too_few) = count;
-  }
-  return enough == end ? std::nullopt : std::optional{enough};
-}
-
-/// All tables placed, with as little of the room kept free as the rest of the step takes. @return nothing
-/// where none fits so
-std::optional<PlacementSplit> least_spare(const ShardingProblem& problem,
-                                          const sharding::SearchOptions& options) {
-  for (const double spare : kSpares) {
-    PlacementSplit split = with_spare(everything(problem.task()), spare);
-    if (spare > 0 && fits(problem, split, options)) {
-      return split;
-    }
-  }
-  return std::nullopt;
-}
-
-/// Adds splits with as few of the first of @p tables in host memory as it takes.
-void add_in_host_memory(const ShardingProblem& problem, std::span<const std::int64_t> tables,
-                        const TableShardingSpec& how, std::string_view which,
-                        const sharding::SearchOptions& options, std::vector<PlacementSplit>& splits) {
-  std::size_t end = tables.size() + 1;
-  for (const double spare : kSpares) {
-    const auto with = [&](std::size_t count) {
-      return with_spare(
-          into_host_memory(problem, tables.first(count), how, count < tables.size() ? which : ""), spare);
-    };
-    if (const auto count = fewest_in_host_memory(problem, end, with, options)) {
-      end = *count;  // more room kept free has to spare a table the way
-      PlacementSplit split = with(*count);
-      const bool is_known = std::ranges::any_of(splits, [&](const PlacementSplit& other) {
-        return other.placed == split.placed && other.spare == spare &&
-               in_host_memory(other.spread.tables.front()) == in_host_memory(how);
-      });
-      if (!is_known) {
-        splits.push_back(std::move(split));
-      }
-    }
-  }
-}
-
-constexpr double kSmallestCache = 0.01;  // of a table's rows
-
-/// All tables, where hosts have room for them, with caches that leave room for those of with_full_caches().
-void add_all_cached(const ShardingProblem& problem, std::vector<PlacementSplit>& splits) {
-  const std::vector<std::int64_t> tables = tables_for_hosts(problem);
-  if (tables.size() == problem.task().tables.size()) {
-    PlacementSplit split = into_host_memory(problem, tables, rows_in_host_memory(kSmallestCache));
-    const bool is_known = std::ranges::any_of(splits, [&](const PlacementSplit& other) {
-      return other.placed.empty() && other.name == split.name;
-    });
-    if (!is_known) {
-      splits.push_back(std::move(split));
-    }
-  }
-}
-
-/// Plans that fit where the usual ones do not, for the tables take too much room or leave too little: more of
-/// it is kept free, or every table cut by rows, or as few as it takes are in host memory, the coldest or the
-/// largest, with caches of several sizes or without.
-std::vector<PlacementSplit> last_resorts(const ShardingProblem& problem,
-                                         const sharding::SearchOptions& options) {
-  constexpr std::array kCaches{0.5, TableShardingSpec::kCacheLoadFactor, 0.1, 0.05, 0.02, kSmallestCache,
-                               0.0};
-  std::vector<PlacementSplit> splits;
-  for (const double spare : kSpares) {
-    splits.push_back(with_spare(everything(problem.task()), spare));
-  }
-  if (problem.task().may_cut) {
-    splits.push_back(all_by_rows(problem.task()));
-  }
-  std::erase_if(splits, [&](const PlacementSplit& split) { return !fits(problem, split, options); });
-  if (!splits.empty() || !why_not_in_host_memory(problem).empty()) {
-    return splits;
-  }
-  for (const double cached : kCaches) {
-    const TableShardingSpec how = rows_in_host_memory(cached);
-    const std::vector<std::int64_t> largest = tables_for_hosts(problem);
-    const std::vector<std::int64_t> coldest = tables_for_hosts(problem, coldest_first(problem, how));
-    add_in_host_memory(problem, coldest, how, "coldest", options, splits);
-    if (largest != coldest) {
-      add_in_host_memory(problem, largest, how, "largest", options, splits);
-    }
-  }
-  add_all_cached(problem, splits);
-  return splits;
 }
 
 Candidate candidate_of(const sharding::Method& method, const ShardingProblem& problem,
@@ -236,66 +86,6 @@ std::string why_no_plan(const sharding::Method& method, const ShardingProblem& p
   return sharding::only_width_is_in_the_way(cost_model)
              ? "none in its limits: no GPU may be wider than 1.5 times the mean"
              : "";
-}
-
-std::vector<Candidate> our_candidates(const ShardingProblem& problem, const sharding::SearchOptions& options,
-                                      const std::function<void(Candidate&)>& found) {
-  const PlacementSplit all = everything(problem.task());
-  std::vector<Candidate> candidates;
-  const auto any_fits = [&] {
-    return std::ranges::any_of(candidates, [&](const Candidate& candidate) {
-      return candidate.step || problem.has_memory_for(candidate.plan);
-    });
-  };
-  const auto keep = [&](Candidate candidate) {
-    if (found) {
-      found(candidate);
-    }
-    candidates.push_back(std::move(candidate));
-  };
-  const auto add = [&](const PlacementSplit& split, double exposed) {
-    sharding::SearchOptions cut = options;
-    if (is_hugectr(problem)) {  // whose splits are many, and cut already
-      cut.effort /= 5;
-    }
-    sharding::SearchOptions whole = cut;
-    whole.may_cut = false;
-    for (const sharding::SearchOptions& how : {cut, whole}) {
-      if (options.stopped() && any_fits()) {
-        return;
-      }
-      const bool is_the_same = split.placed.empty() ? !how.may_cut : how.may_cut && !problem.task().may_cut;
-      if (is_the_same) {
-        continue;
-      }
-      if (auto candidate = ours(problem, split, exposed, how)) {
-        auto full = with_full_caches(problem, *candidate);
-        keep(*std::move(candidate));
-        if (full) {
-          keep(*std::move(full));
-        }
-      }
-    }
-  };
-  for (const double exposed : {1.0, 0.5, 0.0}) {
-    add(all, exposed);
-  }
-  const auto add_those = [&](const std::vector<PlacementSplit>& splits) {
-    for (const PlacementSplit& split : splits) {
-      add(split, 1);
-    }
-  };
-  const bool fits_placed = any_fits();
-  if (fits_placed) {  // first: there is nothing to place, which takes the effort
-    add_those(divisions_of_all(problem));
-  } else if (const auto roomier = least_spare(problem, options)) {
-    add(*roomier, 1);
-  }
-  add_those(splits(problem));
-  if (!fits_placed) {
-    add_those(any_fits() ? divisions_of_all(problem) : last_resorts(problem, options));
-  }
-  return candidates;
 }
 
 }  // namespace lockstep

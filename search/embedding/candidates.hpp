@@ -43,6 +43,12 @@ struct Candidate {
 /// Why a method that has no plan has none, where it is not the memory; "" where it is.
 [[nodiscard]] std::string why_no_plan(const sharding::Method& method, const ShardingProblem& problem);
 
+/// Threads that make candidates while the caller judges those before them.
+struct MakingThreads {
+  std::size_t others = 0;                                ///< besides the caller's
+  std::function<bool()> is_late = [] { return false; };  ///< asked by them: whether time is up
+};
+
 /// Plans of Lockstep's own search: for exchanges that are hidden, half hidden and not at all; with the tables
 /// that one GPU is too slow or too small for cut by rows; with small tables on every GPU; with all tables so.
 /// Where none of these fits: with room for tables kept free for the rest of the step, all tables by rows, and
@@ -50,8 +56,10 @@ struct Candidate {
 /// caches of 1 to 50 % of their rows or none, or all of them; where there are caches also with_full_caches().
 /// @param found is called with each as soon as it is made, and may simulate it: a search that is stopped has
 ///   judged what it made
+/// @param threads without influence on what is found, unless time is up
 [[nodiscard]] std::vector<Candidate> our_candidates(const ShardingProblem& problem,
                                                     const sharding::SearchOptions& options,
-                                                    const std::function<void(Candidate&)>& found = {});
+                                                    const std::function<void(Candidate&)>& found = {},
+                                                    const MakingThreads& threads = {});
 
 }  // namespace lockstep

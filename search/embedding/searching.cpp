@@ -15,15 +15,13 @@
 namespace lockstep {
 namespace {
 
+/// The plan of a method that makes one.
 /// @param networks of NeuroShard's methods; null: none
-/// @param found is called with each as soon as it is made
+/// @param found is called with it as soon as it is made
 std::vector<Candidate> candidates_of(const sharding::Method& method, const ShardingProblem& problem,
                                      const sharding::SearchOptions& options,
                                      const sharding::NetworkCosts* networks,
                                      const std::function<void(Candidate&)>& found) {
-  if (method.name == "lockstep") {
-    return our_candidates(problem, options, found);
-  }
   auto candidate = networks != nullptr && method.name.starts_with("neuroshard")
                        ? candidate_by_networks(method, problem, options, *networks)
                        : candidate_by(method, problem, options);
@@ -116,8 +114,11 @@ void Searching::run(const sharding::Method& method, bool asked) {
     is_cut_short = is_over();
     return is_cut_short;
   };
-  std::vector<Candidate> found = candidates_of(method, problem_, options, networks_.get(),
-                                               [&](Candidate& candidate) { simulate(candidate, asked); });
+  const auto judge = [&](Candidate& candidate) { simulate(candidate, asked); };
+  std::vector<Candidate> found =
+      method.name == "lockstep"
+          ? our_candidates(problem_, options, judge, {limits_.jobs - 1, [this] { return is_out_of_time(); }})
+          : candidates_of(method, problem_, options, networks_.get(), judge);
   if (found.empty()) {
     found.push_back({.name = std::string{method.name}, .plan = {}, .step = {}});
     std::string& why = found.back().why_no_step;

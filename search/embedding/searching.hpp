@@ -20,6 +20,7 @@ namespace lockstep {
 struct SearchLimits {
   double effort = 1;              ///< times the usual: some 10 s of one core of 2025
   std::optional<Seconds> budget;  ///< from its construction on; nothing: no limit
+  std::size_t jobs = 1;           ///< threads that make plans, the caller's included; they change no plan
 };
 
 /// Searches and simulates: the simple rules first, for they are what the others are compared with.

@@ -62,7 +62,7 @@ struct SizeAnswer {
 [[nodiscard]] SizeAnswer size_cluster(const OpenedScenario& scenario, const SizeQuestion& question,
                                       PlanSearchOptions options, const Progress& progress);
 
-/// Which size answers the question, of those that have a plan.
+/// The size that answers the question, of those that have a plan.
 void choose(SizeAnswer& answer, const std::optional<double>& most_days);
 
 }  // namespace lockstep

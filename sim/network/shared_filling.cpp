@@ -90,7 +90,7 @@ void SharedNetwork::collect_component(Index first, double from) {
   }
 }
 
-/// As the rounds below the level @p from leave it: they are those of the solve before.
+/// The state that the rounds below the level @p from leave: they are those of the solve before.
 void SharedNetwork::begin_filling(LinkState& link, double from) {
   link.room = link.capacity;
   link.weight = link.taken = {};

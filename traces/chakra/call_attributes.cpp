@@ -15,7 +15,7 @@ NodeType node_type_of(const CollectiveCall& call) {
 void CallAttributes::write(AttributeWriter& attributes, const CollectiveCall& call) {
   const std::uint32_t group = job_.ranks[rank_].groups[call.group];
   const auto& members = job_.groups[group].ranks;
-  // What a rank puts in: of an all-gather its part of what all have in the end.
+  // The bytes that a rank puts in: of an all-gather its part of what all have in the end.
   const double parts = call.kind == CollectiveKind::AllGather ? static_cast<double>(members.size()) : 1;
   attributes.int64("comm_size", std::llround(call.size.in_base_units() / parts));
   const NodeType type = node_type_of(call);

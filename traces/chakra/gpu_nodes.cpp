@@ -45,7 +45,7 @@ class GpuWriter {
   }
 
  private:
-  /// By stream: the last node whose end was waited for; those before it ended earlier.
+  /// The last node of each stream whose end was waited for; those before it ended earlier.
   using Seen = std::map<std::uint8_t, std::uint64_t>;
 
   struct Thread {

@@ -26,7 +26,7 @@ class ProcessGroups {
   /// Groups of a rank whose trace is shared, by Program::groups.
   /// @throws std::invalid_argument when the file does not say as many as @p count
   [[nodiscard]] const std::vector<std::uint32_t>& of_rank(std::uint32_t rank, std::size_t count) const;
-  /// What a group of shared traces is called. @throws std::invalid_argument for one without a name
+  /// The name of a group of shared traces. @throws std::invalid_argument for one without a name
   [[nodiscard]] const std::string& name_of(std::uint32_t number) const;
 
  private:

@@ -11,7 +11,7 @@ namespace lockstep::nsys {
 /// @throws InputError when it cannot be opened
 [[nodiscard]] bool is_nsys(const std::string& file);
 
-/// What Nsight Systems recorded of each process with GPU work, in the order of process ids: kernels, copies,
+/// The recording of each process with GPU work, in the order of process ids: kernels, copies,
 /// memsets, calls of the runtime and the driver, NVTX ranges (as annotations; those of
 /// torch.autograd.profiler.emit_nvtx as operators), synchronisation. Ranks are not in such a file: they are
 /// the number behind `rank` in the file's name, or else the order of processes.

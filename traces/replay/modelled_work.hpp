@@ -12,7 +12,7 @@ namespace lockstep::replay {
 /// whose shapes were recorded. Copies and memsets by their bytes. Communication is left out.
 [[nodiscard]] std::vector<ModelledWork> modelled_work(const RankRecording& rank);
 
-/// By the trace's work: whether it is communication.
+/// Tells by the trace's work whether it is communication.
 [[nodiscard]] std::vector<bool> communicates(const RankRecording& rank);
 
 [[nodiscard]] double seconds_of(const kineto::Work& work);

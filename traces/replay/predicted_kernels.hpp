@@ -20,7 +20,7 @@ struct FamilyComparison {
   double recorded = 0, predicted = 0;
   std::uint64_t compared = 0;  ///< works that took kLeastCompared or more
   double geometric_mean = 0;   ///< of their absolute relative errors
-  /// Of the works that ran while the rank did not communicate, s: models predict kernels that are alone.
+  /// Seconds of the works that ran while the rank did not communicate: models predict kernels that are alone.
   double alone_recorded = 0, alone_predicted = 0;
 };
 

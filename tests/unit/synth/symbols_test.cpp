@@ -48,6 +48,30 @@ TEST(Symbols, KernelsTellTheSizesOfATransformer) {
   EXPECT_EQ(symbols_told_by(tmpl), expected);
 }
 
+// RMSNorm runs as element-wise kernels, which tell no columns. Each linear layer has a side of 2048 besides
+// its tokens.
+TEST(Symbols, LinearLayersTellTheHiddenSizeWhereNoNormDoes) {
+  Template tmpl;
+  const auto add = [&](KernelWork work) {
+    tmpl.kernels.push_back({{"k", DataType::BF16, work}, {}, 0, 0, 1});
+  };
+  FlashAttention attention;
+  attention.batch = 2;
+  attention.queries = attention.keys = 4096;
+  attention.head_size = 128;
+  add(attention);
+  add(Gemm{1, 8192, 2048, 2048});       // queries
+  add(Gemm{1, 8192, 512, 2048});        // keys
+  add(Gemm{1, 8192, 7168, 2048});       // up
+  add(Gemm{1, 8192, 2048, 7168});       // down
+  add(Gemm{16, 4096, 4096, 128});       // no linear layer
+  add(Gemm{1, 512, 2048, 8192, true});  // the gradient of the keys' weight
+  EXPECT_EQ(symbols_told_by(tmpl).at("hidden"), 2048);
+  tmpl.kernels.pop_back();
+  add(Gemm{1, 8192, 1000, 7168});
+  EXPECT_FALSE(symbols_told_by(tmpl).contains("hidden"));
+}
+
 Item launch(std::uint32_t kernel) {
   Item item;
   item.token.op = Opcode::Launch;

@@ -47,6 +47,24 @@ TEST(Searching, EndsByEffortAndThenIsTheSameAgain) {
               ::testing::HasSubstr("a larger --effort"));
 }
 
+/// It ends by its effort at the same place, too.
+TEST(Searching, FindsTheSameWithAnyNumberOfThreads) {
+  const ShardingProblem problem = problem_of_twelve();
+  for (const double effort : {0.01, 0.03}) {
+    const SearchResult alone = searched(problem, {.effort = effort, .budget = {}, .jobs = 1});
+    const SearchResult four = searched(problem, {.effort = effort, .budget = {}, .jobs = 4});
+    EXPECT_EQ(alone.end.effort, four.end.effort);
+    ASSERT_EQ(alone.candidates.size(), four.candidates.size());
+    for (std::size_t i = 0; i < alone.candidates.size(); ++i) {
+      const Candidate &one = alone.candidates[i], &other = four.candidates[i];
+      EXPECT_EQ(one.name, other.name);
+      EXPECT_EQ(one.step, other.step);
+      EXPECT_EQ(one.questions, other.questions);
+      EXPECT_EQ(plan_text(one.plan, ""), plan_text(other.plan, ""));
+    }
+  }
+}
+
 TEST(Searching, SaysThatTimeEndedIt) {
   const ShardingProblem problem = problem_of_twelve();
   const SearchResult result = searched(problem, {.effort = 1, .budget = Seconds{1e-9}});
