@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "scenario/memory_demand.hpp"
 #include "scenario/rank_list.hpp"
 #include "traces/timeline_budget.hpp"
 #include "traces/timeline_tracks.hpp"
@@ -68,6 +69,16 @@ void check_name(const RunOptions& options) {
   }
 }
 
+MemoryRecorderOptions memory_options(const ResolvedScenario& resolved, const ChromeTraceOptions& trace) {
+  MemoryRecorderOptions options;
+  options.ranks = trace.ranks;
+  options.first_step = trace.first_step;
+  for (const MemoryBreakdown& peak : resolved.job.memory) {
+    options.besides.push_back(beside_job(resolved.scenario.memory, peak));
+  }
+  return options;
+}
+
 }  // namespace
 
 void check_timeline(const RunOptions& options, const ResolvedScenario& resolved) {
@@ -82,6 +93,8 @@ TimelineRequest RunTimeline::open(const RunOptions& options, const ResolvedScena
   left_out_ = trace.left_out;
   page_.emplace(resolved.job, trace.ranks);
   both_.add(*page_);
+  memory_.emplace(resolved.job, memory_options(resolved, trace));
+  both_.add(*memory_);
   if (trace.path.extension() == kPerfettoEnding) {
     perfetto_.emplace(resolved.job, resolved.fabric.vertices(),
                       PerfettoTraceOptions{trace.path, trace.ranks, trace.first_step});
@@ -104,8 +117,13 @@ LoadObserver RunTimeline::observe_links(const RunOptions& options, const Fabric&
   return [this](LinkId link, double more, double date) { loads_->add(link, more, date); };
 }
 
+std::vector<MemoryCourse> RunTimeline::memory() const {
+  return memory_ ? memory_->courses() : std::vector<MemoryCourse>{};
+}
+
 void RunTimeline::finish(const SimulationResult& result) {
-  TimelineTracks tracks{.path = result.path_pieces};
+  const std::vector<MemoryCourse> held = memory();
+  TimelineTracks tracks{.path = result.path_pieces, .links = {}, .memory = held};
   if (loads_) {
     const double from = first_step_ == 0 ? 0 : result.step_ends[first_step_ - 1];
     tracks.links = link_tracks(*fabric_, loads_->busiest(from, result.step_ends.back()));

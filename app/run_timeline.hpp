@@ -14,6 +14,7 @@
 #include "scenario/prediction.hpp"
 #include "sim/link_load_recorder.hpp"
 #include "traces/chrome_trace.hpp"
+#include "traces/memory_recorder.hpp"
 #include "traces/perfetto_trace.hpp"
 
 namespace lockstep {
@@ -35,6 +36,9 @@ class RunTimeline {
   /// The page's file; null: not opened.
   [[nodiscard]] PageTimeline* page() { return page_ ? &*page_ : nullptr; }
 
+  /// What the GPUs of the ranks in the timeline hold over its steps; empty where that is not modelled.
+  [[nodiscard]] std::vector<MemoryCourse> memory() const;
+
   /// Completes the file. @throws InputError when the disk did not take it
   void finish(const SimulationResult& result);
 
@@ -48,6 +52,7 @@ class RunTimeline {
   std::optional<PerfettoTraceWriter> perfetto_;  ///< in its place
   std::optional<PageTimeline> page_;
   std::optional<LinkLoadRecorder> loads_;
+  std::optional<MemoryRecorder> memory_;
   const Fabric* fabric_ = nullptr;
   std::uint32_t first_step_ = 0;
   TimelineTee both_;

@@ -11,6 +11,13 @@
 
 namespace lockstep {
 
+MemoryBreakdown beside_job(const MemorySpec& spec, const MemoryBreakdown& peak) {
+  MemoryBreakdown beside;
+  beside[MemoryUse::Fragmentation] = (peak.total() * spec.fragmentation).in_base_units();
+  beside[MemoryUse::Context] = spec.context.in_base_units();
+  return beside;
+}
+
 std::optional<FullestRank> fullest_rank(const ResolvedScenario& resolved) {
   std::optional<FullestRank> fullest;
   const Job& job = resolved.job;
@@ -22,10 +29,9 @@ std::optional<FullestRank> fullest_rank(const ResolvedScenario& resolved) {
     }
   }
   if (fullest) {
-    const MemorySpec& spec = resolved.scenario.memory;
-    fullest->memory[MemoryUse::Fragmentation] =
-        (fullest->memory.total() * spec.fragmentation).in_base_units();
-    fullest->memory[MemoryUse::Context] = spec.context.in_base_units();
+    const MemoryBreakdown beside = beside_job(resolved.scenario.memory, fullest->memory);
+    fullest->memory[MemoryUse::Fragmentation] = beside[MemoryUse::Fragmentation];
+    fullest->memory[MemoryUse::Context] = beside[MemoryUse::Context];
   }
   return fullest;
 }

@@ -39,6 +39,9 @@ class OutOfMemoryError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Context and fragmentation, which stay through the step: beside the @p peak that the job allocates.
+[[nodiscard]] MemoryBreakdown beside_job(const MemorySpec& spec, const MemoryBreakdown& peak);
+
 /// None where the workload's memory is not modelled.
 [[nodiscard]] std::optional<FullestRank> fullest_rank(const ResolvedScenario& resolved);
 

@@ -123,6 +123,9 @@ std::vector<MemoryCourse> MemoryRecorder::courses() const {
     for (std::size_t i = 0; i < rank.dates.size(); ++i) {
       date =
           std::max(date, rank.dates[i]);  // what a thread does not reach alone happens with what was before
+      if (i + levels.size() == rank.dates.size()) {
+        course.last_step = course.levels.size();
+      }
       if (date >= 0) {
         course.levels.push_back({date, levels[i % levels.size()].held});
       }

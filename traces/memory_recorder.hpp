@@ -23,6 +23,7 @@ struct MemoryLevel {
 struct MemoryCourse {
   std::uint32_t rank = 0;
   std::vector<MemoryLevel> levels;
+  std::size_t last_step = 0;  ///< number of the level with which the last step begins
 };
 
 struct MemoryRecorderOptions {

@@ -110,7 +110,8 @@ void PerfettoTraceWriter::describe(const RankLanes& lanes, std::span<const Verte
     describe_thread(last_track_, lanes.host_pid, host_tid(lanes, i),
                     fmt::format("thread {} ({})", i, program.threads[i].name));
   }
-  describe_process(++last_track_, gpu_pid, fmt::format("rank {} GPU ({})", lanes.rank, gpu.name));
+  tracks.gpu = ++last_track_;
+  describe_process(tracks.gpu, gpu_pid, fmt::format("rank {} GPU ({})", lanes.rank, gpu.name));
   for (std::size_t i = 0; i < program.streams.size(); ++i) {
     tracks.streams.push_back(++last_track_);
     const std::uint32_t number = stream_number(program, i);
@@ -220,19 +221,37 @@ void PerfettoTraceWriter::write_links(std::span<const LinkTrack> links) {
   group.number(kTrackNumber, parent).text(kTrackName, "busiest links");
   packet(std::move(described_group.message(kTrackDescriptor, group)));
   for (const LinkTrack& link : links) {
-    const std::uint64_t track = ++last_track_;
-    ProtoMessage counter, descriptor, described;
-    counter.text(kUnitName, "GB/s");
-    descriptor.number(kTrackNumber, track).text(kTrackName, link.name).number(kParent, parent);
-    descriptor.message(kCounter, counter);
-    packet(std::move(described.message(kTrackDescriptor, descriptor)));
+    const std::uint64_t track = describe_counter(link.name, "GB/s", parent);
     for (const LoadChange& change : link.changes) {
-      ProtoMessage event, counted;
-      event.number(kType, kCounts).number(kTrack, track);
-      event.fixed(kCount, std::bit_cast<std::uint64_t>(change.rate / 1e9));
-      packet(std::move(counted.number(kTimestamp, from_start(change.date)).message(kTrackEvent, event)));
+      count(track, change.date, change.rate / 1e9);
     }
   }
+}
+
+void PerfettoTraceWriter::write_memory(std::span<const MemoryCourse> courses) {
+  for (const MemoryCourse& course : courses) {
+    const std::uint64_t track = describe_counter(kMemoryTrack, "GB", tracks_[course.rank].gpu);
+    for (const MemoryLevel& level : course.levels) {
+      count(track, level.date, gigabytes(level.held));
+    }
+  }
+}
+
+std::uint64_t PerfettoTraceWriter::describe_counter(const std::string& name, const std::string& unit,
+                                                    std::uint64_t parent) {
+  const std::uint64_t track = ++last_track_;
+  ProtoMessage counter, descriptor, described;
+  counter.text(kUnitName, unit);
+  descriptor.number(kTrackNumber, track).text(kTrackName, name).number(kParent, parent);
+  descriptor.message(kCounter, counter);
+  packet(std::move(described.message(kTrackDescriptor, descriptor)));
+  return track;
+}
+
+void PerfettoTraceWriter::count(std::uint64_t track, double seconds, double value) {
+  ProtoMessage event, counted;
+  event.number(kType, kCounts).number(kTrack, track).fixed(kCount, std::bit_cast<std::uint64_t>(value));
+  packet(std::move(counted.number(kTimestamp, from_start(seconds)).message(kTrackEvent, event)));
 }
 
 void PerfettoTraceWriter::finish(const TimelineTracks& tracks) {
@@ -243,6 +262,7 @@ void PerfettoTraceWriter::finish(const TimelineTracks& tracks) {
   }
   write_path(tracks.path);
   write_links(tracks.links);
+  write_memory(tracks.memory);
   file_.complete();
   file_.publish();
 }

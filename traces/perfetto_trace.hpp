@@ -44,9 +44,9 @@ struct PerfettoTraceOptions {
 };
 
 /// A process for each rank's host and one for its GPU, a thread for each host thread and stream, a track of
-/// the critical path, and counters of what links carry. Names are interned. A collective has the slice
-/// `waiting` in it, until the last member has arrived; arrows lead from launches to what they launched. The
-/// file appears under its name at finish().
+/// the critical path, and counters of what links carry and GPUs hold. Names are interned. A collective has
+/// the slice `waiting` in it, until the last member has arrived; arrows lead from launches to what they
+/// launched. The file appears under its name at finish().
 class PerfettoTraceWriter final : public TimelineSink {
  public:
   /// @param job checked; must outlive the writer
@@ -72,6 +72,7 @@ class PerfettoTraceWriter final : public TimelineSink {
     bool is_shown = false;
     std::vector<HostLane> threads;
     std::vector<std::uint64_t> streams;
+    std::uint64_t gpu = 0;
   };
 
   void describe(const RankLanes& lanes, std::span<const Vertex> vertices);
@@ -79,6 +80,10 @@ class PerfettoTraceWriter final : public TimelineSink {
   void describe_thread(std::uint64_t track, std::uint64_t pid, std::uint64_t tid, const std::string& name);
   void write_path(std::span<const PathPiece> path);
   void write_links(std::span<const LinkTrack> links);
+  void write_memory(std::span<const MemoryCourse> courses);
+  /// @return the counter's track
+  std::uint64_t describe_counter(const std::string& name, const std::string& unit, std::uint64_t parent);
+  void count(std::uint64_t track, double seconds, double value);
   void write_gpu(const TimelineSpan& span, std::uint64_t track);
   void flush(HostLane& lane);
   void begin(std::uint64_t track, double seconds, const std::string& name, ProtoMessage event = {});

@@ -46,6 +46,10 @@ std::vector<LinkTrack> link_tracks(const Fabric& fabric, std::vector<LinkLoads> 
   return tracks;
 }
 
+double gigabytes(const MemoryBreakdown& held) {
+  return held.total().in_base_units() / 1e9;
+}
+
 std::string path_lane(const Job& job, const PathPiece& piece) {
   const Program& program = *job.programs[job.ranks[piece.rank].program];
   return fmt::format(
@@ -77,6 +81,13 @@ TrackEvents track_events(const Job& job, const TimelineTracks& tracks, std::uint
     for (const LoadChange& change : link.changes) {
       writer.add(R"({{"ph":"C","name":{},"pid":{},"tid":0,"ts":{:.3f},"args":{{"GB/s":{:.4g}}}}})", name,
                  links_pid, microseconds_of(change.date), change.rate / 1e9);
+      ++writer.events.count;
+    }
+  }
+  for (const MemoryCourse& course : tracks.memory) {
+    for (const MemoryLevel& level : course.levels) {
+      writer.add(R"({{"ph":"C","name":"{}","pid":{},"tid":0,"ts":{:.3f},"args":{{"GB":{}}}}})", kMemoryTrack,
+                 course.rank, microseconds_of(level.date), gigabytes(level.held));
       ++writer.events.count;
     }
   }

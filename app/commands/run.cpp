@@ -184,6 +184,9 @@ void write_files(const ResolvedScenario& resolved, const SimulationResult& resul
   write_whole_file(results.staged() / "effective.yaml", texts.scenario);
   write_whole_file(results.staged() / "metrics.json", texts.metrics.all);
   write_embedding_plan(resolved, results.staged() / "embedding_plan.yaml");
+  if (timeline.page() != nullptr) {
+    timeline.page()->hold(timeline.memory());
+  }
   write_whole_file(results.staged() / kReportPage, run_page(resolved, result, texts, timeline.page()));
   timeline.finish(result);
   results.commit();

@@ -95,7 +95,7 @@ std::string page_html(const Page& page) {
       svg_escaped(page.kind), svg_escaped(page.title), svg_escaped(page.sentence));
   html += embedded_json(document_json(page));
   html += "\n</script>\n";
-  for (const char* const script : {"format.js", "parts.js", "timeline.js", "views.js"}) {
+  for (const char* const script : {"format.js", "parts.js", "timeline.js", "memory.js", "views.js"}) {
     html += "<script>\n";
     html += web_file(script);
     html += "</script>\n";

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/report/page_memory.hpp"
 #include "traces/span_names.hpp"
 
 namespace lockstep {
@@ -141,9 +142,10 @@ std::string PageTimeline::json(std::span<const double> step_ends) const {
                          ranks.empty() ? "" : ",", shown.rank, left_out, whole_ns(shorter), rows);
   }
   const double step_start = step_ends.size() > 1 ? step_ends[step_ends.size() - 2] : 0;
-  return fmt::format(R"({{"names":{},"step":{},"step_start":{},"step_end":{},"job_ranks":{},"ranks":[{}]}})",
-                     names.json(), step_, whole_ns(step_start), whole_ns(step_ends.back()), job_.ranks.size(),
-                     ranks);
+  return fmt::format(
+      R"({{"names":{},"step":{},"step_start":{},"step_end":{},"job_ranks":{},"ranks":[{}],"memory":{}}})",
+      names.json(), step_, whole_ns(step_start), whole_ns(step_ends.back()), job_.ranks.size(), ranks,
+      page_memory_json(memory_, shown_as_));
 }
 
 }  // namespace lockstep

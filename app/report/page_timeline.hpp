@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/job.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/timeline.hpp"
+#include "traces/memory_recorder.hpp"
 
 namespace lockstep {
 
@@ -30,10 +32,13 @@ class PageTimeline final : public TimelineSink {
   /// Adds the lanes and times to what is shown of the critical path.
   void light(std::span<const PathPiece> path) { path_ = {path.begin(), path.end()}; }
 
+  /// Adds what the ranks that are shown hold over the last step.
+  void hold(std::vector<MemoryCourse> memory) { memory_ = std::move(memory); }
+
   /// {names, step_start, step_end, job_ranks, ranks: [{rank, lanes: [{name, gpu, spans, path}], left_out,
-  /// shorter_than}]}. Times are whole nanoseconds. `spans` is flat: start from the one before, duration,
-  /// name, and on a GPU's lane the part of the duration in which a collective waits. `path` likewise: start
-  /// from the one before, duration.
+  /// shorter_than}], memory: page_memory_json()}. Times are whole nanoseconds. `spans` is flat: start from
+  /// the one before, duration, name, and on a GPU's lane the part of the duration in which a collective
+  /// waits. `path` likewise: start from the one before, duration.
   /// @param step_ends SimulationResult::step_ends
   [[nodiscard]] std::string json(std::span<const double> step_ends) const;
 
@@ -49,6 +54,7 @@ class PageTimeline final : public TimelineSink {
   std::vector<ShownRank> ranks_;
   std::vector<std::int32_t> shown_as_;  ///< by rank: number in ranks_; -1: not shown
   std::vector<PathPiece> path_;
+  std::vector<MemoryCourse> memory_;
 };
 
 /// Passes spans on to several.

@@ -72,6 +72,7 @@ function run_view(page) {
     timeline_section(page.timeline),
     data.critical_path?.length ? path_section(data.critical_path) : section("Critical path", "Not recorded for a job of this size."),
     data.memory ? memory_section(data.memory, `Memory of rank ${data.memory.rank}`) : null,
+    memory_course_section(page.timeline, data.memory),
     data.host_memory ? memory_section(data.host_memory, `Memory of the host of node ${data.host_memory.node}`) : null,
     links_section(data.links, page.machine),
     trust_section(data),
