@@ -32,6 +32,7 @@ class Megatron {
     static_cast<void>(settings_.use("vocab-size"));  // derived() takes them, when the plan is known
     static_cast<void>(settings_.use("padded-vocab-size"));
     apply(megatron_words(), settings_, draft_);
+    without_effect();
     if (has_layers) {
       derived();
     }
@@ -75,6 +76,22 @@ class Megatron {
            {"kv-lora-rank", "q-lora-rank", "qk-pos-emb-head-dim", "v-head-dim", "qk-head-dim"}) {
         static_cast<void>(settings_.use(key));
       }
+    }
+  }
+
+  /// Switches of parts that the model does not have.
+  void without_effect() {
+    const auto leave_out = [&](const char* path, std::string_view key, const char* why) {
+      if (draft_.has(path)) {
+        draft_.drop(path);
+        draft_.remark(Remark::Kind::NoEffect, source_of(*settings_.use(key)), why);
+      }
+    };
+    if (draft_.text("T.position_encoding") != "rotary") {
+      leave_out("T.fused_rotary", "no-rope-fusion", "positions are not rotary");
+    }
+    if (draft_.has("T.latent_attention.key_value_rank")) {
+      leave_out("T.qk_norm", "qk-layernorm", "latent attention normalises its latent vectors");
     }
   }
 

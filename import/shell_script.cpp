@@ -54,10 +54,7 @@ class Shell {
     switch (const char c = here(); c) {
       case '#':
         if (!has_word_ && word_.empty()) {
-          while (at_ < letters_.size() && here() != '\n') {
-            ++at_;
-          }
-          return;
+          return comment();
         }
         break;
       case '\n':
@@ -94,6 +91,15 @@ class Shell {
     }
     if (at_ < letters_.size()) {
       word_.push_back(letters_[at_++]);
+    }
+  }
+
+  /// A comment ends with its line: a backslash there continues nothing. In a list the next line goes on; of a
+  /// command what follows is not part any more, and placed_letters() has joined it to the comment.
+  void comment() {
+    const int line = letters_[at_].line;
+    while (at_ < letters_.size() && here() != '\n' && (list_depth_ == 0 || letters_[at_].line == line)) {
+      ++at_;
     }
   }
 

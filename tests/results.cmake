@@ -18,3 +18,9 @@ set_tests_properties(report_page PROPERTIES LABELS unit TIMEOUT 300)
 
 add_test(NAME options COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/options_test.py $<TARGET_FILE:lockstep>)
 set_tests_properties(options PROPERTIES LABELS unit TIMEOUT 300)
+
+add_test(NAME memory_track COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/memory_track_test.py
+         $<TARGET_FILE:lockstep>)
+add_test(NAME topology_of_scenarios COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/topology_test.py
+         $<TARGET_FILE:lockstep> ${CMAKE_CURRENT_LIST_DIR}/inputs/topology)
+set_tests_properties(memory_track topology_of_scenarios PROPERTIES LABELS unit TIMEOUT 300)

@@ -81,6 +81,8 @@ FILES = {
     ("example.sh",): ["precision: fp8 ", "fp8_parameters: true ", "vocabulary: 32000 ", "x 2 ", "the job starts 8 GPUs, and the plan takes 16: 16 are taken",
                       "--sequence-parallel"],
     ("pretrain.sh", "topo.txt"): ["a100_80gb", "nvlink3, count: 12", "count: 4 ", "pex0", "pipeline: 2 "],
+    ("latent.sh",): ["key_value_rank: 32 ", "query_rank: 48 "],
+    ("learned.sh",): ["layers: 2 "],
     ("meta-llama/Meta-Llama-3-8B", "zero3.json"): ["llama3_8b", "zero3 ", "global_batch: 32 "],
 }
 MACHINES = {
@@ -88,6 +90,7 @@ MACHINES = {
     ("nccl.xml",): ["gpu: h100_80gb ", "network: infiniband_ndr .*speed=400000", "nvlink4, count: 18", "pcie5_x16"],
     ("fabric.ibnet",): ["count: 2}", "node0.nic0 node0.nic1 node1.nic0, with: leaf0", "count: 2}", "infiniband_hdr"],
     ("topology.conf",): ["count: 4}", r"node0.nic\* node1.nic\*", "spine"],
+    ("comments.conf",): ["kind: leaf, count: 3}", r"\[node0, node1, node2, node3, node4, node5\]|nodes: \[.* x 6\]", "spine"],
     ("three_tiers.conf",): ["kind: leaf, count: 4}", "kind: spine, count: 2}", "name: core, kind: core", "connect: spine0, with: core0"],
 }
 # a broken file: what the message says
@@ -108,6 +111,9 @@ BROKEN = {
     ("t.txt", "\tGPU0\tGPU1\nGPU0\t X \tNVX\nGPU1\tNV1\t X \n"): r"t\.txt:2:1: 'NVX' is no connection",
     ("n.xml", "<system><cpu></system>"): r"n\.xml:1:1: no XML",
     ("topology.conf", "SwitchName=a Nodes=x[1-\n"): r"topology\.conf:1:1: ",
+    ("quote.conf", "# two\nSwitchName=a Nodes=\"x[1-2]\n"): r"quote\.conf:2:1: the value of 'Nodes' has a quote",
+    ("bracket.conf", "SwitchName=a \\\n  Nodes=x]1[\n"): r"bracket\.conf:1:1: 'x\]1\[' has a bracket without its other half",
+    ("ranges.conf", "SwitchName=a Nodes=x[1-2b]\n"): r"ranges\.conf:1:1: '1-2b' is no range",
 }
 
 

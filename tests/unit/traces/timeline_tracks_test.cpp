@@ -64,8 +64,22 @@ TEST_F(WrittenTracks, AreInTheMergedFile) {
   EXPECT_NE(loads[0]["pid"], path[0]["pid"]);
 }
 
+TEST_F(WrittenTracks, HaveTheMemoryOfRanksInTheirProcesses) {
+  MemoryBreakdown held;
+  held[MemoryUse::Parameters] = 3e9;
+  held[MemoryUse::Activations] = 0.5e9;
+  const std::vector<MemoryCourse> memory{{1, {{2e-6, held}}, 0}};
+  const auto levels = events_with(written(false, {.memory = memory}), "ph", "C");
+  ASSERT_EQ(levels.size(), 1);
+  EXPECT_EQ(levels[0]["name"], "GPU memory");
+  EXPECT_EQ(levels[0]["pid"], 1);
+  EXPECT_DOUBLE_EQ(levels[0]["ts"].get<double>(), 2);
+  EXPECT_DOUBLE_EQ(levels[0]["args"]["GB"].get<double>(), 3.5);
+}
+
 TEST_F(WrittenTracks, AreNotInFilesOfRanks) {
-  const json trace = written(true, {.path = kPath, .links = {{"a->b", {{0, 1e9}}}}});
+  const std::vector<MemoryCourse> memory{{0, {{0, {}}}, 0}};
+  const json trace = written(true, {.path = kPath, .links = {{"a->b", {{0, 1e9}}}}, .memory = memory});
   EXPECT_TRUE(events_with(trace, "cat", "critical_path").empty());
   EXPECT_TRUE(events_with(trace, "ph", "C").empty());
 }
