@@ -5,9 +5,9 @@
 namespace lockstep {
 
 ProgramPosition MemoryLedger::position() const {
-  return program_ == nullptr ? at_
-                             : ProgramPosition{static_cast<std::uint32_t>(program_->position()),
-                                               program_->current_thread()};
+  return program_ == nullptr
+             ? at_
+             : ProgramPosition{static_cast<std::uint32_t>(program_->position()), program_->current_thread()};
 }
 
 void MemoryLedger::repeat(std::size_t first, std::size_t last, std::size_t later) {

@@ -18,11 +18,11 @@ JOBS = {
     "hugging_face": "workload: { model: {from: gpt2, transformer: {layers: 2}}, global_batch: 8, precision: bf16 }\n"
                     "parallelism: { ranks: 2 }\n",
     "recompute": "workload: { model: gpt3_1b3, global_batch: 16, precision: bf16 }\n"
-                 "parallelism: { ranks: 8, transformer: { pipeline: 2, recompute: full } }\n",
-    "pipeline": "workload: { model: gpt3_1b3, global_batch: 64, precision: bf16 }\n"
-                "parallelism: { ranks: 8, transformer: { pipeline: 4 } }\n",
+                 "parallelism: { ranks: 8, pipeline: 2, recompute: full }\n",
+    "pipeline": "workload: { model: gpt3_1b3, global_batch: 64, precision: bf16, micro_batch: 1 }\n"
+                "parallelism: { ranks: 8, pipeline: 4 }\n",
     "zero3": "workload: { model: gpt3_1b3, global_batch: 16, precision: bf16 }\n"
-             "parallelism: { ranks: 8, transformer: { sharding: zero3 } }\n",
+             "parallelism: { ranks: 8, sharding: zero3 }\n",
     "dlrm": "workload: { model: dlrm_default, global_batch: 8192, precision: fp32 }\nparallelism: { ranks: 8 }\n",
 }
 BLOCK = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.S)
