@@ -19,7 +19,11 @@ function unpacked_course(course) {
   return { rank: course.rank, dates: dates.map((date) => (date - dates[0]) * 1e-9), first: dates[0], uses, totals, peak: Math.max(...totals) };
 }
 
-function memory_picture(course, end, capacity) {
+// A capacity far above the peak would leave only a strip of the chart: then it is in the sentence alone.
+const kMostTimesPeak = 2.5;
+
+function memory_picture(course, end, whole) {
+  const capacity = whole <= kMostTimesPeak * course.peak ? whole : null;
   const width = 1056, height = 260, left = 64, bottom = 28, top = 12, right = 8;
   const last = Math.max((end - course.first) * 1e-9, course.dates.at(-1)), most = 1.04 * Math.max(course.peak, capacity ?? 0);
   const x = (date) => left + (width - left - right) * date / last, y = (held) => height - bottom - (height - bottom - top) * held / most;
@@ -53,7 +57,7 @@ function memory_course_section(timeline, memory) {
     const rows = course.dates.map((date, i) => ({ date, total: course.totals[i], ...Object.fromEntries(course.uses.map((use) => [use.name, use.held[i]])) }));
     body.replaceChildren(el("div", { class: "picture" }, memory_picture(course, timeline.step_end, memory?.capacity)),
       el("ul", { class: "legend" }, course.uses.map((use) => el("li", {}, el("i", { class: "swatch", style: { background: colour(kUseTones[use.name]) } }), use.name + " ", el("b", {}, bytes(Math.max(...use.held)))))),
-      el("p", { class: "note" }, `Rank ${course.rank} holds most, ${bytes(course.peak)}, ${seconds(course.dates[peak])} after its host began the step. Memory is taken and given back when the host issues the work, as PyTorch's allocator does.`),
+      el("p", { class: "note" }, `Rank ${course.rank} holds most, ${bytes(course.peak)}${memory?.capacity ? ` of ${bytes(memory.capacity)}` : ""}, ${seconds(course.dates[peak])} after its host began the step. Memory is taken and given back when the host issues the work, as PyTorch's allocator does.`),
       details("table of the levels", ...table([{ key: "date", label: "from", kind: "num", format: seconds }, { key: "total", label: "in all", kind: "num", format: bytes },
         ...course.uses.map((use) => ({ key: use.name, label: use.name, kind: "num", format: bytes }))], rows, { most: 20 })));
   };
