@@ -72,7 +72,7 @@ std::vector<std::string> expanded(const std::string& list, const SourceLocation&
       std::vector<std::string> longer;
       for (const std::string& before : begun) {
         for (const std::string& number : numbers_of(part.substr(open + 1, close - open - 1), at)) {
-          longer.push_back(before + part.substr(done, open - done) + number);
+          longer.push_back(fmt::format("{}{}{}", before, part.substr(done, open - done), number));
         }
         if (longer.size() > kMostHosts) {
           throw InputError{at, fmt::format("more than {} names", kMostHosts)};
