@@ -81,17 +81,24 @@ class Megatron {
 
   /// Switches of parts that the model does not have.
   void without_effect() {
-    const auto leave_out = [&](const char* path, std::string_view key, const char* why) {
-      if (draft_.has(path)) {
-        draft_.drop(path);
-        draft_.remark(Remark::Kind::NoEffect, source_of(*settings_.use(key)), why);
-      }
+    const auto leave_out = [&](const char* path, Remark::Kind kind, const Source& source, const char* why) {
+      draft_.drop(path);
+      draft_.remark(kind, source, why);
     };
-    if (draft_.text("T.position_encoding") != "rotary") {
-      leave_out("T.fused_rotary", "no-rope-fusion", "positions are not rotary");
+    const bool is_latent = draft_.has("T.latent_attention.key_value_rank");
+    if (draft_.has("T.qk_norm") && is_latent) {
+      leave_out("T.qk_norm", Remark::Kind::NoEffect, source_of(*settings_.use("qk-layernorm")),
+                "latent attention normalises its latent vectors");
     }
-    if (draft_.has("T.latent_attention.key_value_rank")) {
-      leave_out("T.qk_norm", "qk-layernorm", "latent attention normalises its latent vectors");
+    if (!draft_.has("T.fused_rotary")) {
+      return;
+    }
+    const Source rotation = source_of(*settings_.use("no-rope-fusion"));
+    if (draft_.text("T.position_encoding") != "rotary") {
+      leave_out("T.fused_rotary", Remark::Kind::NoEffect, rotation, "positions are not rotary");
+    } else if (is_latent) {
+      leave_out("T.fused_rotary", Remark::Kind::NotModelled, rotation,
+                "latent attention is rotated in one kernel");
     }
   }
 

@@ -90,7 +90,7 @@ MACHINES = {
     ("nccl.xml",): ["gpu: h100_80gb ", "network: infiniband_ndr .*speed=400000", "nvlink4, count: 18", "pcie5_x16"],
     ("fabric.ibnet",): ["count: 2}", "node0.nic0 node0.nic1 node1.nic0, with: leaf0", "count: 2}", "infiniband_hdr"],
     ("topology.conf",): ["count: 4}", r"node0.nic\* node1.nic\*", "spine"],
-    ("comments.conf",): ["kind: leaf, count: 3}", r"\[node0, node1, node2, node3, node4, node5\]|nodes: \[.* x 6\]", "spine"],
+    ("comments.conf",): ["count: 6}", "kind: leaf, count: 3}", r"node4.nic\* node5.nic\*, with: leaf2", "# +LinkSpeed, Comment\n"],
     ("three_tiers.conf",): ["kind: leaf, count: 4}", "kind: spine, count: 2}", "name: core, kind: core", "connect: spine0, with: core0"],
 }
 # a broken file: what the message says
