@@ -77,7 +77,7 @@ class Pages(unittest.TestCase):
         if shutil.which("node") is None:
             self.skipTest("node is not installed")
         scripts = SCRIPT.findall((self.home / "run" / "report.html").read_text())
-        self.assertEqual(len(scripts), 4)
+        self.assertEqual(len(scripts), 5)
         for number, script in enumerate(scripts):
             file = self.home / f"script{number}.js"
             file.write_text(script)
