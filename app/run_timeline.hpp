@@ -36,7 +36,7 @@ class RunTimeline {
   /// The page's file; null: not opened.
   [[nodiscard]] PageTimeline* page() { return page_ ? &*page_ : nullptr; }
 
-  /// What the GPUs of the ranks in the timeline hold over its steps; empty where that is not modelled.
+  /// Memory that the GPUs of the ranks in the timeline hold over its steps; empty where that is not modelled.
   [[nodiscard]] std::vector<MemoryCourse> memory() const;
 
   /// Completes the file. @throws InputError when the disk did not take it

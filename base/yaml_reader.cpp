@@ -80,7 +80,7 @@ std::string instead_of(std::span<const Renamed> renamed, const std::string& word
   return did_you_mean(word, known);
 }
 
-/// The same of a key, which may also be one of another mapping.
+/// The end of the message about an unknown key, which may be one of another mapping.
 std::string instead_of_key(const std::string& key, const std::vector<std::string>& known,
                            const Reading& reading) {
   const bool is_renamed = std::ranges::find(kRenamedKeys, key, &Renamed::first) != kRenamedKeys.end();

@@ -44,7 +44,7 @@ class MemoryLedger {
   [[nodiscard]] const MemoryBreakdown& peak() const {
     return peak_of_update_.total() > peak_of_passes_.total() ? peak_of_update_ : peak_of_passes_;
   }
-  /// The same before the optimizer runs, and while it does.
+  /// Peaks before the optimizer runs, and while it does.
   [[nodiscard]] const MemoryBreakdown& peak_of_passes() const { return peak_of_passes_; }
   [[nodiscard]] const MemoryBreakdown& peak_of_update() const { return peak_of_update_; }
 

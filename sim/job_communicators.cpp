@@ -1,11 +1,11 @@
 #include "sim/job_communicators.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "ops/collectives/channels.hpp"
 #include "sim/folding/folding.hpp"
+#include "sim/group_calls.hpp"
 
 namespace lockstep {
 namespace {
@@ -110,22 +110,13 @@ void JobCommunicators::make_groups(std::deque<Rank>& ranks) {
   }
 }
 
-/// Even collectives.
+/// Plans the even collectives.
 void JobCommunicators::prepare_groups(Network& network) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // program and group
-  for (const RankAssignment& rank : job_.ranks) {
-    const Program& program = *job_.programs[rank.program];
-    for (std::uint32_t slot = 0; slot < rank.groups.size(); ++slot) {
-      if (!seen.emplace(rank.program, rank.groups[slot]).second) {
-        continue;
-      }
-      for (const CollectiveCall& call : program.collectives) {
-        if (call.group == slot && !is_uneven(call) && !is_pair(call.kind)) {
-          network.prepare(all_[rank.groups[slot]].plan(even_request(call), spec_.plan_collective));
-        }
-      }
+  for_each_group_call(job_, [&](std::uint32_t group, const CollectiveCall& call) {
+    if (!is_uneven(call)) {
+      network.prepare(all_[group].plan(even_request(call), spec_.plan_collective));
     }
-  }
+  });
 }
 
 /// Sends and receives that a rank calls: of all ranks alike, and in its slots.

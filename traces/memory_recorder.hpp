@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// What GPUs hold over time.
+/// The memory of GPUs over time.
 
 #include <cstddef>
 #include <cstdint>

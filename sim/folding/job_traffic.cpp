@@ -9,6 +9,7 @@
 
 #include "ops/collectives/channels.hpp"
 #include "sim/copy_plan.hpp"
+#include "sim/group_calls.hpp"
 #include "sim/network/link_weight.hpp"
 #include "sim/network/network.hpp"
 
@@ -79,21 +80,10 @@ class Collector {
 
   /// In the order in which the executor would prepare them.
   void add_even_calls() {
-    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // program and group
-    for (const RankAssignment& rank : job_.ranks) {
-      const Program& program = *job_.programs[rank.program];
-      for (std::uint32_t slot = 0; slot < rank.groups.size(); ++slot) {
-        if (!seen.emplace(rank.program, rank.groups[slot]).second) {
-          continue;
-        }
-        for (const CollectiveCall& call : program.collectives) {
-          if (call.group == slot && !is_pair(call.kind)) {
-            assert(call.send_bytes.empty());
-            add_call(traffic_.groups[rank.groups[slot]], even_request(call));
-          }
-        }
-      }
-    }
+    for_each_group_call(job_, [this](std::uint32_t group, const CollectiveCall& call) {
+      assert(call.send_bytes.empty());
+      add_call(traffic_.groups[group], even_request(call));
+    });
   }
 
   void add_call(TrafficGroup& group, const CollectiveRequest& request) {
