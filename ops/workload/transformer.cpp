@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-Job transformer_job(const TransformerSpec& spec, TrainingSetup setup) {
+Job transformer_job(const TransformerSpec& spec, const TrainingSetup& given) {
+  TrainingSetup setup = given;
   setup.parallelism.transformer = with_zero3_implementation(setup.parallelism.transformer, spec);
   check_hugging_face(setup, true);
   const bool any_type =

@@ -10,6 +10,6 @@ namespace lockstep {
 /// (gradients are all-reduced in buckets during the last one), loss scaling in FP16, clipping, AdamW.
 /// @throws std::invalid_argument for a batch that does not divide by ranks and micro-batches, flash attention
 ///   in FP32
-[[nodiscard]] Job transformer_job(const TransformerSpec& spec, TrainingSetup setup);
+[[nodiscard]] Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup);
 
 }  // namespace lockstep
