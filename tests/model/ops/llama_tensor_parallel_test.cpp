@@ -147,7 +147,8 @@ TEST(TensorParallelLlama, KeepsGatheredOperands) {
 }
 
 /// A stage of a pipeline gathers its layers once, the first and the last its table too, keeps them until its
-/// last micro-batch and reduces gradients in that, those of tables when all of a pass are there (fully_shard).
+/// last micro-batch and reduces gradients in that, those of tables when all of a pass are there
+/// (fully_shard).
 TEST(ShardedPipeline, KeepsWhatItGathered) {
   TransformerPlanSpec plan{.pipeline = 2, .reshard_after_forward = false, .reduce_each_micro_batch = false};
   plan.sharding = Sharding::Zero3;
