@@ -49,6 +49,7 @@ class AggregateWriter {
       kept_.emplace_back(thread.instructions.size(), false);
       made_.emplace_back(thread.instructions.size(), Instruction{});
       lost_.emplace_back(thread.instructions.size(), 0);
+      lag_before_.emplace_back(thread.instructions.size(), 0);
     }
   }
 
@@ -102,7 +103,12 @@ class AggregateWriter {
   /// Program: rows across threads would differ between the members of a group.
   std::map<RowKey, std::vector<Spot>> rows() {
     std::map<RowKey, std::vector<Spot>> found;
+    std::vector<double> lags(open_.size(), 0);
     walk([&](Spot at, const Instruction& i) {
+      if (i.op == Opcode::StartLag) lags[i.stream] = static_cast<double>(i.cost);
+      if (i.op == Opcode::Launch || i.op == Opcode::Collective) {
+        lag_before_[at.first][at.second] = std::exchange(lags[i.stream], 0);
+      }
       if (i.op == Opcode::Launch) kept_[at.first][at.second] = true;
       if (i.op != Opcode::Collective) return;
       const bool is_merged = !i.per_rank && can_merge(program_.collectives[i.operand]);
@@ -129,7 +135,10 @@ class AggregateWriter {
         bytes += call.size.in_base_units();
         recorded += call.recorded ? call.recorded->in_base_units() : 0;
         alone += seconds_alone(call);
-        if ((k + 1) * left / row.size() == k * left / row.size()) continue;
+        if ((k + 1) * left / row.size() == k * left / row.size()) {
+          alone += lag_before_[row[k].first][row[k].second] + gap_;
+          continue;
+        }
         call.size = Bytes{std::exchange(bytes, 0)};
         if (call.recorded) call.recorded = Seconds{std::exchange(recorded, 0)};
         kept_[row[k].first][row[k].second] = true;
@@ -297,6 +306,7 @@ class AggregateWriter {
   KeptInstructions kept_;
   std::vector<std::vector<Instruction>> made_;  // operands of work that is kept
   std::vector<std::vector<double>> lost_;       // seconds of latency before a collective that is kept
+  std::vector<std::vector<double>> lag_before_;  // seconds, of work
   std::map<std::tuple<CollectiveKind, std::uint32_t, double>, double> alone_;
   std::vector<std::optional<Piece>> open_;      // by stream
   std::vector<std::optional<Spot>> lags_;       // by stream: that of the next work

@@ -17,8 +17,8 @@ struct AggregateOptions {
   std::uint32_t collectives = 8;  ///< most of one kind that a thread calls in one group
   bool has_launches = true;       ///< kernels on a stream rest for GpuSpec::kernel_gap between them
   std::function<bool(const KernelCall&)> stays = [](const KernelCall&) { return false; };
-  CollectiveTime alone;  ///< empty: merged collectives lose the latencies of all but one
   std::function<double(double)> coarse = [](double seconds) { return seconds; };  ///< of the pieces' times
+  CollectiveTime alone;  ///< empty: merged collectives lose the latencies of all but one
 };
 
 /// Launches and collectives of all programs.
