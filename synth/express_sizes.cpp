@@ -83,8 +83,10 @@ class SizeFitter {
 
   /// Tokens of a batch as a product of symbols.
   [[nodiscard]] std::vector<Monomial> tokens() const {
-    Monomial product{1, {{"batch", 1}}, false};
-    if (symbols_.front().contains("sequence")) product.powers["sequence"] = 1;
+    Monomial product{1, {}, false};
+    for (const char* name : {"batch", "sequence"}) {
+      if (symbols_.front().contains(name)) product.powers[name] = 1;
+    }
     return std::vector<Monomial>(symbols_.size(), product);
   }
 
@@ -98,12 +100,12 @@ class SizeFitter {
     return is_linear ? std::vector<std::size_t>{1, 3, 2} : std::vector<std::size_t>{};
   }
 
-  /// Batch times sequence; images where there is no sequence.
+  /// Batch times sequence; images where there is no sequence. A batch of 1 is no symbol.
   static std::optional<double> tokens_of(const Symbols& symbols) {
     const auto batch = symbols.find("batch");
-    if (batch == symbols.end()) return std::nullopt;
     const auto sequence = symbols.find("sequence");
-    return batch->second * (sequence == symbols.end() ? 1 : sequence->second);
+    if (batch == symbols.end() && sequence == symbols.end()) return std::nullopt;
+    return (batch == symbols.end() ? 1 : batch->second) * (sequence == symbols.end() ? 1 : sequence->second);
   }
 
   [[nodiscard]] bool fits(const Monomial& product, const std::vector<double>& values) const {
