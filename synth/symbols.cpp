@@ -185,10 +185,27 @@ bool grows_with_layers(const Item& block, const Symbols& fitted) {
   return count_with(block, more, fitted) != block.count;
 }
 
-Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted) {
-  const auto is_free = [](const Monomial& size) {
-    return !size.powers.contains("batch") && !size.powers.contains("sequence");
+std::optional<GradientElements> gradient_elements(const KernelEntry& kernel, const Symbols& symbols) {
+  const auto is_free = [&](std::size_t side) {
+    const auto& powers = kernel.sizes[side].powers;
+    return !powers.contains("batch") && !powers.contains("sequence");
   };
+  const auto size = [&](std::size_t side) { return kernel.sizes[side].value(symbols, 1); };
+  if (std::holds_alternative<Gemm>(kernel.call.work)) {
+    constexpr std::size_t kM = 1, kN = 2, kK = 3;
+    if (!is_free(kM) || !is_free(kN) || is_free(kK)) return std::nullopt;
+    return GradientElements{size(kM) * size(kN), true};
+  }
+  constexpr std::size_t kRows = 0, kColumns = 1;
+  const auto* reduction = std::get_if<Reduction>(&kernel.call.work);
+  const auto* norm = std::get_if<LayerNorm>(&kernel.call.work);
+  const bool is_bias = reduction != nullptr && reduction->across_rows;
+  const bool is_norm = norm != nullptr && norm->part == LayerNorm::Part::ParameterGradient;
+  if ((!is_bias && !is_norm) || is_free(kRows) || !is_free(kColumns)) return std::nullopt;
+  return GradientElements{(is_norm && !norm->rms ? 2 : 1) * size(kColumns), false};
+}
+
+Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted) {
   Parameters found;
   using Sum = std::function<void(const std::vector<Item>&, double, bool)>;
   const Sum sum = [&](const std::vector<Item>& items, double times, bool in_layers) {
@@ -199,17 +216,10 @@ Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Sym
         continue;
       }
       if (item.token.op != Opcode::Launch || item.token.per_rank) continue;
-      const KernelEntry& kernel = tmpl.kernels[item.token.operand];
-      const auto* product = std::get_if<Gemm>(&kernel.call.work);
-      constexpr std::size_t kM = 1, kN = 2, kK = 3;
-      if (product == nullptr || !is_free(kernel.sizes[kM]) || !is_free(kernel.sizes[kN]) ||
-          is_free(kernel.sizes[kK])) {
-        continue;
-      }
-      const double parameters =
-          times * kernel.sizes[kM].value(symbols, 1) * kernel.sizes[kN].value(symbols, 1);
-      found.all += parameters;
-      found.of_layers += in_layers ? parameters : 0;
+      const auto gradient = gradient_elements(tmpl.kernels[item.token.operand], symbols);
+      if (!gradient) continue;
+      found.all += times * gradient->elements;
+      found.of_layers += in_layers ? times * gradient->elements : 0;
     }
   };
   sum(tmpl.body, 1, false);

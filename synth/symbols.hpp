@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,14 +25,25 @@ namespace lockstep::synth {
 /// Whether that is more than it is with more layers.
 [[nodiscard]] bool grows_with_layers(const Item& block, const Symbols& fitted);
 
-/// Parameters of the products of one template's step.
+/// Elements of a weight's gradient that a kernel computes; none: another kernel.
+///
+///   product    m*n, where m and n grow neither with batch nor with sequence, while k does
+///   reduction  columns, summed over rows that grow with batch or sequence (a bias)
+///   norm       columns for gamma, as many for beta
+struct GradientElements {
+  double elements = 0;
+  bool is_matrix = false;
+};
+[[nodiscard]] std::optional<GradientElements> gradient_elements(const KernelEntry& kernel,
+                                                                const Symbols& symbols);
+
+/// Parameters of one template's step.
 struct Parameters {
   double all = 0;
   double of_layers = 0;  ///< of them, in blocks that are repeated with the layers
 };
 
-/// Outputs m*n of products whose m and n grow neither with batch nor with sequence, while k does (weight
-/// gradients), as many times as they occur with so many layers.
+/// Elements of all weights' gradients, as many times as they occur with so many layers.
 [[nodiscard]] Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted);
 
 }  // namespace lockstep::synth
