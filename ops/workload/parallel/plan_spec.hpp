@@ -175,7 +175,7 @@ struct TransformerPlanSpec {
         "zero3: whose copies of parameters and gradients: none (Megatron-FSDP's buffers), those of PyTorch's "
         "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2), DeepSpeed's (deepspeed). Left out: "
         "those of the model's framework: torchtitan and pytorch fsdp2, hugging_face and hugging_face_llama "
-        "deepspeed, megatron and nanotron none; with offload DeepSpeed's hosts, none but for Hugging Face");
+        "deepspeed, megatron and nanotron none; with offload torchtitan's and pytorch's are none too");
     key.optional(
         "reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
         "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
