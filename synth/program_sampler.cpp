@@ -247,7 +247,7 @@ void ProgramSampler::expand(std::span<const Item> items, bool in_layer, Program&
       push(item, in_layer ? 1 : 0, made);
       continue;
     }
-    const std::uint32_t count = count_with(item, symbols_, job_.symbols);
+    const std::uint32_t count = in_layer ? item.count : count_with(item, symbols_, job_.symbols);
     const bool is_layer = in_layer || grows_with_layers(item, job_.symbols);
     for (std::uint32_t time = 0; time < count; ++time) expand(item.body, is_layer, made);
   }

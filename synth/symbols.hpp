@@ -14,11 +14,12 @@ namespace lockstep::synth {
 /// of the loss). Those that no kernel tells are missing.
 [[nodiscard]] Symbols symbols_told_by(const Template& tmpl);
 
-/// The times that a transformer's layer is repeated: the count that most of the tokens are in, 0 when nothing
-/// is repeated at least three times.
-[[nodiscard]] std::uint32_t layers_of(const std::vector<Item>& body);
+/// Layers of a transformer: the count of repetitions that most of the tokens are in, and layers beside that
+/// block (first and last ones differ where parameters are fetched ahead): as many times more, at most two, as
+/// most of the block's kernels are launched. 0 when nothing is repeated at least three times.
+[[nodiscard]] std::uint32_t layers_of(const Template& tmpl);
 
-/// How often a block is repeated with other layers: counts that are layers, or a multiple, grow with them;
+/// How often a block, of no layer itself, is repeated with other layers: counts that are layers, or a multiple, grow with them;
 /// those up to two off grow by as many.
 [[nodiscard]] std::uint32_t count_with(const Item& block, const Symbols& symbols, const Symbols& fitted);
 
