@@ -97,7 +97,14 @@ void megatron_plan(const LaunchJob& job, LaunchFlags& out) {
   out.add(plan.sharding == Sharding::Zero1, "--use-distributed-optimizer");
   out.lacks(plan.sharding == Sharding::Zero2,
             "sharding zero2: Megatron-LM has the distributed optimizer (zero1) and FSDP");
-  out.add(plan.sharding == Sharding::Zero3, "--use-torch-fsdp2 --no-gradient-accumulation-fusion");
+  out.add(plan.sharding == Sharding::Zero3 && plan.is_fsdp(),
+          "--use-torch-fsdp2 --no-gradient-accumulation-fusion");
+  out.add(plan.sharding == Sharding::Zero3 && !plan.is_fsdp(),
+          "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
+          "--no-gradient-accumulation-fusion");
+  out.lacks(plan.zero3_implementation == Zero3Implementation::Fsdp ||
+                plan.zero3_implementation == Zero3Implementation::DeepSpeed,
+            "zero3_implementation: Megatron-LM has fully_shard and Megatron-FSDP");
   out.lacks(plan.shard_group.has_value(), "shard_group: see --num-distributed-optimizer-instances");
   out.lacks(plan.offload != Offload::None, "offload: see --optimizer-cpu-offload");
   out.add(plan.overlap_gradients && plan.sharding != Sharding::Zero3, "--overlap-grad-reduce");

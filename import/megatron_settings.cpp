@@ -225,6 +225,9 @@ class Megatron {
         set(key, "P.sharding", "zero3");
       }
     }
+    if (settings_.is_on("use-torch-fsdp2")) {
+      set("use-torch-fsdp2", "P.zero3_implementation", "fsdp2");
+    }
     if (const std::string name = settings_.text("optimizer");
         !name.empty() && name != "adam" && name != "adamw") {
       not_modelled("optimizer", "the optimizer is Adam");

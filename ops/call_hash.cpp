@@ -50,7 +50,8 @@ void add_tables(const std::vector<EmbeddingTable>& tables, Mixer& mixer) {
 
 struct HashWork {
   std::size_t operator()(const Gemm& w) const {
-    return Mixer{w.batch, w.m, w.n, w.k, w.transpose_a, w.transpose_b, w.added_to, w.concurrent, w.grouped}
+    return Mixer{w.batch,       w.m,        w.n,          w.k,       w.transpose_a,
+                 w.transpose_b, w.added_to, w.concurrent, w.grouped, w.split_accumulator}
         .value();
   }
   std::size_t operator()(const Pointwise& w) const {

@@ -31,6 +31,7 @@ struct Gemm {
   int concurrent = 1;
   bool grouped =
       false;  ///< all of @p batch in one kernel of CUTLASS (torch._grouped_mm), by tiles of one shape
+  bool split_accumulator = false;  ///< FP8: partial sums are added up in FP32's registers, every 128 of k
   bool operator==(const Gemm&) const = default;
 };
 

@@ -41,6 +41,7 @@ void describe_gemm(Work& w, Each& each) {
   each("added_to", w.added_to);
   each("concurrent", w.concurrent);
   each("grouped", w.grouped);
+  each("split_accumulator", w.split_accumulator);
 }
 template <class Work, class Each>
 void describe_pointwise(Work& w, Each& each) {

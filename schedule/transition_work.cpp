@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "ops/workload/parallel/framework_rules.hpp"
 #include "schedule/model_tensors.hpp"
 
 namespace lockstep {
@@ -84,8 +85,10 @@ ElementBytes element_bytes(const WorkloadSpec& workload, const ParallelismSpec& 
   if (pure) {
     return {kHalf, of_moments / 2};
   }
-  return parallelism.transformer.is_fsdp() ? ElementBytes{kFloat, of_moments}
-                                           : ElementBytes{kHalf, kFloat + of_moments};
+  const bool is_fsdp = model.transformer
+                           ? with_zero3_implementation(parallelism.transformer, *model.transformer).is_fsdp()
+                           : parallelism.transformer.is_fsdp();
+  return is_fsdp ? ElementBytes{kFloat, of_moments} : ElementBytes{kHalf, kFloat + of_moments};
 }
 
 ChangedElements changed_elements(std::span<const std::int64_t> before, std::span<const std::int64_t> after) {

@@ -33,12 +33,23 @@ def names_of_sets():
     return sorted(file.stem for file in SETS.glob("*.yaml"))
 
 
-def host_of(name):
-    """How a set says its host: '' where it does not, 'named', or 'speed set' by hand."""
+def text_of(name):
+    """The set's file and what it includes, without comments."""
     text = (SETS / f"{name}.yaml").read_text()
     for included in re.findall(r"(?m)^include: (\S+)$", text):
         text += (SETS.parent / included).read_text()
-    text = re.sub(r"(?m)^\s*#.*$", "", text)
+    return re.sub(r"(?m)^\s*#.*$", "", text)
+
+
+def is_shipped(name):
+    """Whether the set's tables are in the repository, so that a clone has all that it takes to score it."""
+    tables = re.findall(r"(?m)^(?:table: +|  )([\w./-]+\.csv(?:\.gz)?)(?::| *$)", text_of(name))
+    return bool(tables) and all((SETS / table).exists() for table in tables)
+
+
+def host_of(name):
+    """How a set says its host: '' where it does not, 'named', or 'speed set' by hand."""
+    text = text_of(name)
     if re.search(r"\bhost\.speed:", text):
         return "speed set"
     return "named" if re.search(r"(?m)(^\s+|[{,]\s*)host(\.from)?:", text) else ""
@@ -180,8 +191,18 @@ def coverage_table(rows):
     return "\n".join(lines)
 
 
+def shipped_table(rows):
+    """How many sets a clone without the folder of measurements scores."""
+    lines = ["| | sets | rows | of all sets |", "|---|---:|---:|---:|"]
+    for words, of in (("steps", "step"), ("kernels", "kernel"), ("collectives", "collective")):
+        every = [row for row in rows if row["of"] == of]
+        here = [row for row in every if is_shipped(row["set"])]
+        lines.append(f"| {words} | {len(here)} | {sum(int(row['rows']) for row in here)} | {len(every)} |")
+    return "\n".join(lines)
+
+
 TABLES = {"README.md": {"scores": lambda rows: accuracy_table(rows, "docs/")},
-          "docs/validation.md": {"scores": lambda rows: accuracy_table(rows, "")},
+          "docs/validation.md": {"scores": lambda rows: accuracy_table(rows, ""), "shipped": shipped_table},
           "docs/trust.md": {"coverage": coverage_table}}
 
 

@@ -60,8 +60,9 @@ struct GemmProfile {
   /// p of (arithmetic^p + writing^p)^(1/p), the result's writing beside a product's arithmetic; none: the
   /// longer hides the shorter.
   std::optional<double> write_overlap;
-  double one_across_k = 1;   ///< of the rate when rows of one operand do not run along k
-  double both_across_k = 1;  ///< of the rate when neither's do, as in gradients of weights
+  double one_across_k = 1;    ///< of the rate when rows of one operand do not run along k
+  double both_across_k = 1;   ///< of the rate when neither's do, as in gradients of weights
+  bool promotes_fp8 = false;  ///< FP8's split accumulators cost additions in FP32
   LongRows long_rows;
   Seconds fixed{3e-6};                        ///< launch to first tile and last tile to end
   int largest_split = 1;                      ///< parts into which k may be split
@@ -92,6 +93,9 @@ struct GemmProfile {
                  "of the rate when rows of one operand do not run along k, where instructions read both so");
     key.optional("both_across_k", gemm.both_across_k, 1,
                  "of the rate when those of neither do, as in gradients of weights");
+    key.optional("promotes_fp8", gemm.promotes_fp8, false,
+                 "FP8's split accumulators are added up by FP32's cores every 128 of k, most of it hidden; "
+                 "false: tensor cores add in FP32 themselves");
     key.optional("long_rows", gemm.long_rows, LongRows{}, "what rows beyond a page's size cost");
     key.required("fixed", gemm.fixed, "duration of the smallest product, e.g. 3 us");
     key.optional("largest_split", gemm.largest_split, 1, "parts into which k may be split");

@@ -115,6 +115,17 @@ Seconds compute_time(const Shape& of, const Tiling& by, const GemmProfile& profi
   return Flops{2 * blocks * by.tile.rows * by.tile.columns * depth} / (rate * (by.tile.efficiency * full));
 }
 
+/// Additions of FP8's partial sums in FP32's registers (Gemm::split_accumulator) that products do not hide.
+Seconds promotion_time(const Shape& of, const Tiling& by, const GpuSpec& gpu) {
+  constexpr double kPromotionDepth = 128;  // of k, four instructions
+  constexpr double kFlopsOfPeak = 2;       // a lane adds once where it could multiply and add
+  constexpr double kExposed = 0.18;
+  const double blocks = std::ceil(of.batch * by.down * by.across * by.split / gpu.sm_count);
+  const double sums = std::ceil(of.k / by.split / kPromotionDepth);
+  return Flops{kExposed * kFlopsOfPeak * blocks * by.tile.rows * by.tile.columns * sums} /
+         (peak_of(gpu, DataType::FP32) / gpu.sm_count);
+}
+
 /// Time of arithmetic and of writing the result, which hide each other in part (GemmProfile::write_overlap).
 Seconds joined(Seconds compute, Seconds writing, double overlap) {
   const double longer = std::max(compute, writing) / Seconds{1},
@@ -190,6 +201,7 @@ Seconds time_of_product(const Gemm& gemm, const GemmProfile& profile, const GpuS
       const Tiling by{of, tile, split};
       if (split > 1 && !may_split(of, by, profile, gpu)) continue;
       Seconds compute = compute_time(of, by, profile, gpu.sm_count, rate, of_rate);
+      if (gemm.split_accumulator && profile.promotes_fp8) compute += promotion_time(of, by, gpu);
       if (profile.exposed > 0) {
         compute += size_of(type) * reread(of, by, gpu.sm_count) / dram * profile.exposed;
       }

@@ -3,11 +3,14 @@
 #include <stdexcept>
 
 #include "ops/workload/compiled/compiled_graph.hpp"
+#include "ops/workload/parallel/framework_rules.hpp"
 #include "ops/workload/transformer_step.hpp"
 
 namespace lockstep {
 
-Job transformer_job(const TransformerSpec& spec, const TrainingSetup& setup) {
+Job transformer_job(const TransformerSpec& spec, const TrainingSetup& given) {
+  TrainingSetup setup = given;
+  setup.parallelism.transformer = with_zero3_implementation(setup.parallelism.transformer, spec);
   check_hugging_face(setup, true);
   const bool any_type =
       spec.attention == AttentionKernels::Unfused || spec.attention == AttentionKernels::Efficient;

@@ -70,8 +70,8 @@ std::string in_words(const PlanCandidate& candidate) {
   if (plan.shard_group) {
     text += fmt::format(" in groups of {}", *plan.shard_group);
   }
-  if (plan.zero3_implementation != Zero3Implementation::None) {
-    text += fmt::format(" ({})", name_of(plan.zero3_implementation));
+  if (plan.copies() != Zero3Implementation::None) {
+    text += fmt::format(" ({})", name_of(plan.copies()));
   }
   if (!plan.reshard_after_forward) {
     text += ", parameters kept after forward";

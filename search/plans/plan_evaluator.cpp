@@ -160,7 +160,7 @@ PlanEvaluator::PlanEvaluator(YamlDocument document, ConfigPath configs, std::vec
   problem_.types = {scenario_.workload->precision,
                     scenario_.workload->mixed_precision.value_or(MixedPrecision::Autocast)};
   problem_.framework = scenario_.workload->model->framework;
-  problem_.base = scenario_.parallelism.transformer;
+  problem_.base = with_own_fsdp(scenario_.parallelism.transformer, problem_.model);
 }
 
 ParallelismSpec PlanEvaluator::parallelism_of(const PlanCandidate& candidate) const {

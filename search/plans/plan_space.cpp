@@ -58,6 +58,11 @@ bool PlanSpace::has(StageDepths depths) const {
   return std::ranges::find(stage_layers, depths) != stage_layers.end();
 }
 
+TransformerPlanSpec with_own_fsdp(TransformerPlanSpec plan, const TransformerSpec& model) {
+  TransformerPlanSpec own = with_zero3_implementation(plan, model);
+  return own.is_fsdp() ? own : plan;
+}
+
 PlanSpace usual_space(const PlanProblem& problem) {
   PlanSpace space;
   const std::vector<int> degrees = divisors_of(problem.gpus);
@@ -282,8 +287,9 @@ class Enumerator {
     }
     if (sharding != Sharding::Zero3) {
       plan.reduce_each_micro_batch = true;
-      plan.zero3_implementation = Zero3Implementation::None;
+      plan.zero3_implementation.reset();
     }
+    plan = with_own_fsdp(std::move(plan), problem_.model);
     if (recompute == Recompute::None || plan.pipeline == 1) {
       plan.recompute_last_stage = true;  // there is nothing that it could except
     }

@@ -70,6 +70,9 @@ struct PlanSpace {
 /// SHARD_GRAD_OP).
 [[nodiscard]] PlanSpace usual_space(const PlanProblem& problem);
 
+/// The plan with `zero3_implementation` named where the model's framework takes PyTorch's FSDP by default.
+[[nodiscard]] TransformerPlanSpec with_own_fsdp(TransformerPlanSpec plan, const TransformerSpec& model);
+
 /// Why combinations are not predicted.
 enum class Pruned : std::uint8_t {
   Framework,     ///< check_implementation() or check_framework() objects

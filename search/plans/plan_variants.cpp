@@ -179,7 +179,7 @@ std::vector<FoundPlan> with_offload(const PlanProblem& problem, const std::vecto
       FoundPlan other = variant_of(plan.candidate);
       other.candidate.plan.offload = offload;
       if (other.candidate.plan.is_fsdp()) {  // DeepSpeed's host memory, not FSDP's
-        other.candidate.plan.zero3_implementation = Zero3Implementation::None;
+        other.candidate.plan.zero3_implementation.reset();
       }
       Sharding& sharding = other.candidate.plan.sharding;
       sharding = offload == Offload::Parameters ? Sharding::Zero3 : std::max(sharding, Sharding::Zero1);

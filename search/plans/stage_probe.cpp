@@ -67,7 +67,7 @@ StageProbe relaxed(StageProbe probe, const PlanProblem& problem) {
     probe.plan.sharding = Sharding::None;
     probe.plan.shard_group.reset();
     probe.plan.reshard_after_forward = probe.plan.reduce_each_micro_batch = true;
-    probe.plan.zero3_implementation = Zero3Implementation::None;
+    probe.plan.zero3_implementation.reset();
   }
   probe.plan.recompute = Recompute::None;
   probe.plan.recompute_every = 1;

@@ -83,6 +83,7 @@ FILES = {
     ("pretrain.sh", "topo.txt"): ["a100_80gb", "nvlink3, count: 12", "count: 4 ", "pex0", "pipeline: 2 "],
     ("latent.sh",): ["key_value_rank: 32 ", "query_rank: 48 "],
     ("learned.sh",): ["layers: 2 "],
+    ("sharded.sh",): ["sharding: zero3 .*sharded.sh:8 --use-torch-fsdp2", "zero3_implementation: fsdp2 .*--use-torch-fsdp2"],
     ("meta-llama/Meta-Llama-3-8B", "zero3.json"): ["llama3_8b", "zero3 ", "global_batch: 32 "],
 }
 MACHINES = {

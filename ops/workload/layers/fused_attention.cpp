@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ops/workload/layers/kernels.hpp"
@@ -66,6 +67,39 @@ std::vector<KernelCall> efficient_backward_calls(const FlashAttention& work, Dat
           kernels::strided_copy(rows, type), zeros, gradients};
 }
 
+std::vector<KernelCall> with_padded_heads(std::vector<KernelCall> calls, const FlashAttention& work,
+                                          std::int64_t kv_heads, bool is_pytorch) {
+  constexpr std::int64_t kMultiple = 8;
+  const bool is_padded = work.version == FlashVersion::Two || work.version == FlashVersion::Three;
+  if (!is_padded || work.head_size % kMultiple == 0) {
+    return calls;
+  }
+  const DataType type = calls.front().type;
+  const std::int64_t wide = (work.head_size / kMultiple + 1) * kMultiple;
+  const std::int64_t query_rows = work.batch * work.heads * work.queries;
+  const std::int64_t key_rows = work.batch * kv_heads * work.keys;
+  const auto copy_out = [&](std::int64_t rows) {
+    calls.push_back(kernels::strided_copy(rows * work.head_size, type));
+  };
+  std::vector<KernelCall> before;
+  const auto pad = [&](std::int64_t rows) {
+    before.push_back(kernels::fill(rows * wide, type));
+    before.push_back(kernels::strided_copy(rows * work.head_size, type));
+  };
+  pad(query_rows);  // backward, the gradient of the result
+  if (work.direction == Direction::Forward) {
+    pad(key_rows);
+    pad(key_rows);
+    copy_out(query_rows);
+  } else if (is_pytorch) {
+    copy_out(query_rows);
+    copy_out(key_rows);
+    copy_out(key_rows);
+  }
+  calls.insert(calls.begin(), before.begin(), before.end());
+  return calls;
+}
+
 FlashVersion version_of(AttentionKernels kernels) {
   switch (kernels) {
     case AttentionKernels::Flash1:
@@ -97,7 +131,8 @@ void fused_attention_forward(StepWriter& step, const AttentionShape& shape) {
                            : shape.kernels == AttentionKernels::Efficient ? "fmha_cutlassF"
                                                                           : "flash_fwd_kernel";
   calls.push_back({name, type, work});
-  write_op(step, "aten::scaled_dot_product_attention", calls);
+  write_op(step, "aten::scaled_dot_product_attention",
+           with_padded_heads(std::move(calls), work, shape.heads, true));
   if (is_plain(shape.code)) {
     views(step, {"aten::transpose", "aten::flatten"});
   } else {
@@ -114,7 +149,8 @@ void fused_attention_backward(StepWriter& step, const AttentionShape& shape) {
     write_op(step,
              shape.kernels == AttentionKernels::CuDnn ? "ScaledDotProductCudnnAttentionBackward0"
                                                       : "ScaledDotProductFlashAttentionBackward0",
-             flash_backward_calls(shape, fused_type(step)));
+             with_padded_heads(flash_backward_calls(shape, fused_type(step)),
+                               flash_work(shape, Direction::Backward), shape.heads, true));
   }
   views(step, {"TransposeBackward0", "ViewBackward0", "TransposeBackward0", "ViewBackward0",
                "TransposeBackward0", "ViewBackward0"});

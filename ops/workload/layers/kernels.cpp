@@ -130,7 +130,9 @@ KernelCall cast(std::int64_t elements, DataType from, DataType to, bool vectoriz
 
 KernelCall product(const Gemm& gemm, DataType type) {
   const bool is_vector = gemm.batch == 1 && (gemm.m == 1 || gemm.n == 1);
-  return {is_vector ? "gemv" : std::string{name_of_product(type)}, type, gemm};
+  Gemm written = gemm;
+  written.split_accumulator = gemm.split_accumulator && type == DataType::FP8;
+  return {is_vector ? "gemv" : std::string{name_of_product(type)}, type, written};
 }
 
 std::vector<KernelCall> grouped_product(const Gemm& gemm, DataType type) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/model_flops.hpp"
+#include "ops/workload/layers/fused_attention.hpp"
 #include "ops/workload/layers/kernels.hpp"
 #include "ops/workload/parallel/context_attention.hpp"
 #include "ops/workload/parallel/lora_adapter.hpp"
@@ -158,8 +159,13 @@ void flash(const LayerScope& scope, const FlashAttention& work) {
                   {{forward ? "cudnn_sdpa_flash_fprop" : "cudnn_sdpa_flash_bprop", scope.type(), work}});
     return;
   }
-  scope.step.op(forward ? "FlashAttnFunc" : "FlashAttnFuncBackward",
-                {{forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}});
+  scope.step.program().begin(forward ? "FlashAttnFunc" : "FlashAttnFuncBackward");
+  for (const KernelCall& call :
+       with_padded_heads({{forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), work}}, work,
+                         scope.sizes.kv_heads, false)) {
+    scope.step.launch(call);
+  }
+  scope.step.program().end();
 }
 
 /// Normalises queries and keys by head (core/transformer/attention.py, q_layernorm and k_layernorm).

@@ -209,11 +209,17 @@ class Block {
     gradients_.push_back(sizes_.hidden);
   }
 
+  /// Backward's products, of an operand or none that is read by columns, have split accumulators.
   void multiply(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a = false,
                 bool transpose_b = false) {
-    scope_.step.launch(kernels::product(
-        {.batch = 1, .m = m, .n = n, .k = k, .transpose_a = transpose_a, .transpose_b = transpose_b},
-        fp8_ ? DataType::FP8 : scope_.type()));
+    scope_.step.launch(kernels::product({.batch = 1,
+                                         .m = m,
+                                         .n = n,
+                                         .k = k,
+                                         .transpose_a = transpose_a,
+                                         .transpose_b = transpose_b,
+                                         .split_accumulator = !transpose_b},
+                                        fp8_ ? DataType::FP8 : scope_.type()));
   }
   void linear(std::int64_t in, std::int64_t out) { multiply(sizes_.tokens, out, in, false, true); }
 

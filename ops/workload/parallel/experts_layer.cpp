@@ -156,8 +156,9 @@ void product_backward(const LayerScope& scope, const ExpertLoad& load, const Tog
                       const ExpertLinear& linear, BackwardParts parts) {
   if (parts.inputs) {
     cast_tokens(scope, load, some, linear.out);
-    multiply(scope, load, some, "aten::matmul",
-             [&](std::int64_t tokens) { return Gemm{.m = tokens, .n = linear.in, .k = linear.out}; });
+    multiply(scope, load, some, "aten::matmul", [&](std::int64_t tokens) {
+      return Gemm{.m = tokens, .n = linear.in, .k = linear.out, .split_accumulator = true};
+    });
   }
   if (parts.weights) {
     multiply(scope, load, some, "aten::matmul", [&](std::int64_t tokens) {
@@ -165,7 +166,8 @@ void product_backward(const LayerScope& scope, const ExpertLoad& load, const Tog
                   .n = linear.in,
                   .k = tokens,
                   .transpose_a = true,
-                  .added_to = products_add_to(scope)};
+                  .added_to = products_add_to(scope),
+                  .split_accumulator = true};
     });
     add_weight_gradient(scope, static_cast<std::int64_t>(some.count) * linear.in * linear.out, true);
   }

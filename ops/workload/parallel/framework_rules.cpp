@@ -12,6 +12,32 @@ bool is_float8_of_torchao(const TransformerSpec& model, Precision precision) {
 
 namespace {
 
+Zero3Implementation default_implementation(const TransformerPlanSpec& plan, Implementation implementation) {
+  switch (implementation) {
+    case Implementation::TorchTitan:
+    case Implementation::PyTorch:
+      return plan.offload == Offload::None ? Zero3Implementation::Fsdp2 : Zero3Implementation::None;
+    case Implementation::HuggingFace:
+    case Implementation::HuggingFaceLlama:
+      return Zero3Implementation::DeepSpeed;
+    case Implementation::Megatron:
+    case Implementation::Nanotron:
+      return Zero3Implementation::None;
+  }
+  throw std::logic_error{"default_implementation: unknown Implementation"};
+}
+
+}  // namespace
+
+TransformerPlanSpec with_zero3_implementation(TransformerPlanSpec plan, const TransformerSpec& model) {
+  if (plan.sharding == Sharding::Zero3 && !plan.zero3_implementation) {
+    plan.zero3_implementation = default_implementation(plan, model.implementation);
+  }
+  return plan;
+}
+
+namespace {
+
 void check_fine_tuning(const TransformerPlanSpec& plan, const TransformerSpec& model) {
   if (model.packed > 1 && plan.context > 1) {
     throw std::invalid_argument{
@@ -108,7 +134,7 @@ void check_framework(const TransformerPlanSpec& plan, const TransformerSpec& mod
   }
   check_deepspeed(plan, model);
   check_fine_tuning(plan, model);
-  check_pure(plan, types);
+  check_pure(with_zero3_implementation(plan, model), types);
   const bool is_megatrons = model.implementation == Implementation::Megatron && precision == Precision::FP8;
   if (framework.fp8_scaling == Fp8Scaling::Current && !is_megatrons) {
     throw std::invalid_argument{

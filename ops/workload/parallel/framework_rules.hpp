@@ -10,6 +10,19 @@ namespace lockstep {
 /// torchao's FP8, whose weights FSDP casts before it gathers them: parameters have to be sharded.
 [[nodiscard]] bool is_float8_of_torchao(const TransformerSpec& model, Precision precision);
 
+/// The plan with `zero3_implementation` of the model's framework where it has `sharding: zero3` and says
+/// none:
+///   torchtitan                       fsdp2: fully_shard (torchtitan/models/llama3/parallelize.py,
+///   apply_fsdp) pytorch                          fsdp2, which has taken the place of
+///   FullyShardedDataParallel hugging_face, hugging_face_llama deepspeed megatron none: Megatron-FSDP's
+///   parameters and gradients are views of the buffers
+///                                    that it gathers and reduces (core/distributed/fsdp/src/megatron_fsdp/
+///                                    param_and_grad_buffer.py); `--use-torch-fsdp2` is fsdp2
+///   nanotron                         none: it has ZeRO-1 alone
+/// PyTorch's are none of them with `offload`, which is DeepSpeed's.
+[[nodiscard]] TransformerPlanSpec with_zero3_implementation(TransformerPlanSpec plan,
+                                                            const TransformerSpec& model);
+
 /// @throws std::invalid_argument for what the model's implementation does not have
 void check_implementation(const TransformerPlanSpec& plan, const TransformerSpec& model);
 

@@ -138,7 +138,7 @@ void GradientReduction::copy_back(std::int64_t elements, std::int64_t pieces) {
 /// copies the first ones (runtime/zero/stage3.py, partition_grads). Behind the collective, beside what
 /// computes.
 void GradientReduction::keep_shares(std::int64_t elements) {
-  const Zero3Implementation copies = plan_.spec.zero3_implementation;
+  const Zero3Implementation copies = plan_.spec.copies();
   const DataType of_fsdp = plan_.pure ? storage_type(step_.precision()) : DataType::FP32;
   const bool casts = plan_.spec.is_fsdp() && type() != of_fsdp;
   const bool is_copied = copies == Zero3Implementation::DeepSpeed,
@@ -176,7 +176,7 @@ void GradientReduction::keep_shares(std::int64_t elements) {
 ///              (runtime/zero/stage3.py, __add_grad_to_ipg_bucket; runtime/comm/coalesced_collectives.py)
 void GradientReduction::copy_shards(std::int64_t elements, std::int64_t pieces) {
   const DataType product = storage_type(step_.precision());
-  switch (plan_.spec.zero3_implementation) {
+  switch (plan_.spec.copies()) {
     case Zero3Implementation::None:
       if (!plan_.spec.reduce_scatter) {
         step_.op("aten::cat", {kernels::concat(elements, pieces, type())});

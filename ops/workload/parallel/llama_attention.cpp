@@ -166,9 +166,14 @@ void llama_attention_core(const LayerScope& scope, Direction direction) {
     return;
   }
   const auto attend = [&](const FlashAttention& call) {
-    scope.step.op(
-        is_forward ? "aten::_scaled_dot_product_flash_attention" : "ScaledDotProductFlashAttentionBackward0",
-        {{is_forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), call}});
+    scope.step.program().begin(is_forward ? "aten::_scaled_dot_product_flash_attention"
+                                          : "ScaledDotProductFlashAttentionBackward0");
+    for (const KernelCall& kernel :
+         with_padded_heads({{is_forward ? "flash_fwd_kernel" : "flash_bwd_kernel", scope.type(), call}}, call,
+                           scope.model.repeats_kv_heads ? call.heads : s.kv_heads, true)) {
+      scope.step.launch(kernel);
+    }
+    scope.step.program().end();
   };
   if (scope.plan.spec.context > 1) {
     torch_context_attention(scope, work, attend);

@@ -151,25 +151,10 @@ int replicas_of(const TransformerPlanSpec& spec, int ranks) {
   return static_cast<int>(ranks / model_ranks);
 }
 
-namespace {
-
-/// Hugging Face's models are sharded by DeepSpeed unless by FSDP.
-Zero3Implementation copies_of(const TransformerPlanSpec& spec, const TransformerSpec& model) {
-  const bool is_hugging_face =
-      model.is_in_modules() || model.implementation == Implementation::HuggingFaceLlama;
-  const bool is_deepspeed = is_hugging_face && spec.sharding == Sharding::Zero3;
-  return is_deepspeed && spec.zero3_implementation == Zero3Implementation::None
-             ? Zero3Implementation::DeepSpeed
-             : spec.zero3_implementation;
-}
-
-}  // namespace
-
 ParallelPlan make_plan(const TransformerPlanSpec& spec, const TransformerSpec& model, int ranks,
                        std::int64_t global_batch, int micro_batches) {
   ParallelPlan plan;
-  plan.spec = spec;
-  plan.spec.zero3_implementation = copies_of(spec, model);
+  plan.spec = with_zero3_implementation(spec, model);
   plan.ranks = ranks;
   plan.data = replicas_of(spec, ranks);
   plan.micro_batches = micro_batches;

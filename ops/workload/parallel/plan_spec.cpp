@@ -33,7 +33,7 @@ void check_sharding(const TransformerPlanSpec& plan) {
                      "zero3 with a pipeline goes with 'schedule: gpipe', '1f1b' or 'interleaved' and without "
                      "'offload: parameters'"};
   }
-  if (plan.zero3_implementation != Zero3Implementation::None && plan.sharding != Sharding::Zero3) {
+  if (plan.copies() != Zero3Implementation::None && plan.sharding != Sharding::Zero3) {
     throw FieldError{
         "zero3_implementation",
         "'zero3_implementation' is PyTorch's FSDP or DeepSpeed's ZeRO-3: it needs 'sharding: zero3' "

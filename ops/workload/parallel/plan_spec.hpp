@@ -68,7 +68,7 @@ constexpr auto names_of(Recompute) {
 /// parameters and gradients, cast before each gather and behind each reduce-scatter. Others keep 16-bit
 /// shares beside the optimizer's in FP32.
 enum class Zero3Implementation : std::uint8_t {
-  None,   ///< parameters and gradients lie where collectives read and write them
+  None,   ///< parameters and gradients lie where collectives read and write them, as with Megatron-FSDP
   Fsdp,   ///< PyTorch's FullyShardedDataParallel: a layer's gradients are put together into that of its flat
           ///< parameter, and divided before they are reduced and behind it
   Fsdp2,  ///< PyTorch's fully_shard: gathered parameters are copied out of the buffer of the gather,
@@ -122,7 +122,7 @@ struct TransformerPlanSpec {
   std::optional<int> shard_group;
   bool reshard_after_forward = true;
   int prefetch = 1;
-  Zero3Implementation zero3_implementation = Zero3Implementation::None;
+  std::optional<Zero3Implementation> zero3_implementation;
   bool reduce_each_micro_batch = true, reduce_scatter = true;
   Offload offload = Offload::None;
   std::optional<int> offload_threads;
@@ -170,10 +170,12 @@ struct TransformerPlanSpec {
     key.optional("reshard_after_forward", plan.reshard_after_forward, true,
                  "zero3: parameters are dropped after forward and gathered again for backward");
     key.optional("prefetch", plan.prefetch, 1, "zero3: layers gathered ahead of the one that computes");
-    key.optional("zero3_implementation", plan.zero3_implementation, Zero3Implementation::None,
-                 "zero3: whose copies of parameters and gradients: none, those of PyTorch's "
-                 "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2), DeepSpeed's (deepspeed; "
-                 "hugging_face_llama: none is that too)");
+    key.optional(
+        "zero3_implementation", plan.zero3_implementation, std::nullopt,
+        "zero3: whose copies of parameters and gradients: none (Megatron-FSDP's buffers), those of PyTorch's "
+        "FullyShardedDataParallel (fsdp) or of its fully_shard (fsdp2), DeepSpeed's (deepspeed). Left out: "
+        "those of the model's framework: torchtitan and pytorch fsdp2, hugging_face and hugging_face_llama "
+        "deepspeed, megatron and nanotron none; with offload torchtitan's and pytorch's are none too");
     key.optional(
         "reduce_each_micro_batch", plan.reduce_each_micro_batch, true,
         "zero3: gradients are reduced in every micro-batch; else whole ones are kept and reduced in the "
@@ -275,6 +277,11 @@ struct TransformerPlanSpec {
   /// Whether gradients of a micro-batch are shared before those of the next are there.
   [[nodiscard]] bool shares_each_micro_batch() const {
     return sharding == Sharding::Zero2 || (sharding == Sharding::Zero3 && reduce_each_micro_batch);
+  }
+
+  /// ZeRO-3's copies, of a plan whose `zero3_implementation` is that of its framework.
+  [[nodiscard]] Zero3Implementation copies() const {
+    return zero3_implementation.value_or(Zero3Implementation::None);
   }
 
   /// Whether ZeRO-3 is PyTorch's.

@@ -63,8 +63,9 @@ void multiply_forward(const LayerScope& scope, const ShardedLinear& shape) {
 }
 
 void multiply_input_gradient(const LayerScope& scope, const ShardedLinear& shape) {
-  scope.step.op("aten::matmul", {kernels::product(product(shape, shape.tokens, shape.in, shape.out),
-                                                  product_type(scope, shape))});
+  Gemm gemm = product(shape, shape.tokens, shape.in, shape.out);
+  gemm.split_accumulator = true;
+  scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
 }
 
 /// Transformer Engine's layers overlap; head and router are not its.
@@ -133,6 +134,7 @@ void weight_gradient(const LayerScope& scope, const ShardedLinear& shape, bool e
   }
   Gemm gemm = product(shape, shape.out, shape.in, shape.tokens);
   gemm.transpose_a = true;
+  gemm.split_accumulator = true;
   gemm.added_to = shape.shares_weight || shape.plain ? 0 : products_add_to(scope);
   scope.step.op("aten::matmul", {kernels::product(gemm, product_type(scope, shape))});
   if (shape.plain) {

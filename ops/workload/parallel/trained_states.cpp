@@ -43,7 +43,7 @@ Bytes passing_gradients(const LayerScope& scope, std::int64_t elements) {
   }
   const bool keeps_whole = !spec.reduce_each_micro_batch && scope.plan.micro_batches > 1;
   const Bytes product = keeps_whole ? Bytes{0} : size_of(scope.storage());
-  const bool are_copied = spec.zero3_implementation != Zero3Implementation::None;
+  const bool are_copied = spec.copies() != Zero3Implementation::None;
   const Bytes copy =
       are_copied ? size_of(scope.plan.has_fp32_gradients() ? DataType::FP32 : scope.storage()) : Bytes{0};
   return (product + copy) * static_cast<double>(elements);

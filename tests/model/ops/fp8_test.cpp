@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <utility>
+#include <variant>
 
 #include "tests/support/plan_job.hpp"
 
@@ -21,6 +23,27 @@ TEST(Fp8, IsWhatLinearLayersMultiplyIn) {
   const Job job = job_of(gpt3(), {}, fp8());
   EXPECT_NEAR(flops(job, DataType::FP8) / (72 * s * l * h * h), 1, 1e-12);
   EXPECT_NEAR(flops(job, DataType::BF16) / (12 * s * s * l * h + 6 * s * v * h), 1, 1e-12);
+}
+
+/// Forward adds up in tensor cores, both products of backward in FP32's registers (_2X_ACC_FPROP = False,
+/// _2X_ACC_DGRAD and _2X_ACC_WGRAD = True); in 16 bits tensor cores add in FP32 themselves.
+TEST(Fp8, HasSplitAccumulatorsBackward) {
+  const auto split = [](const Batch& run) {
+    double with = 0, without = 0;
+    for (const KernelCall& call : launches_of(job_of(gpt3(), {}, run), "")) {
+      const auto* gemm = std::get_if<Gemm>(&call.work);
+      if (gemm != nullptr && call.type != DataType::BF16) {
+        (gemm->split_accumulator ? with : without) += static_cast<double>(gemm->m * gemm->n * gemm->k);
+      } else if (gemm != nullptr) {
+        EXPECT_FALSE(gemm->split_accumulator);
+      }
+    }
+    return std::pair{with, without};
+  };
+  const auto [backward, forward] = split(fp8());
+  EXPECT_GT(forward, 0);
+  EXPECT_DOUBLE_EQ(backward, 2 * forward);
+  EXPECT_EQ(split({.ranks = 1, .batch = 1}).first, 0);
 }
 
 /// Korthikanti's 34 + 5as/h bytes per sbh shrink: operands of GEMMs have one byte. These are the results of

@@ -142,7 +142,7 @@ TEST(HuggingFaceLlama, SharesWhatIsInSixteenBits) {
 /// Round each of 13 modules of a layer, before and behind forward, what is recomputed, and backward; an
 /// adapter is four modules more. FSDP has none.
 TEST(HuggingFaceLlama, CallsDeepSpeedsHooks) {
-  const auto seconds = [](const TransformerSpec& spec, Zero3Implementation copies) {
+  const auto seconds = [](const TransformerSpec& spec, std::optional<Zero3Implementation> copies) {
     const TransformerPlanSpec plan{
         .sharding = Sharding::Zero3, .zero3_implementation = copies, .recompute = Recompute::Full};
     return host_seconds(job_of(spec, plan, {.ranks = 2, .batch = 2}), kModuleHooks);
@@ -152,7 +152,7 @@ TEST(HuggingFaceLlama, CallsDeepSpeedsHooks) {
   EXPECT_EQ(seconds(llama(), Zero3Implementation::Fsdp2), 0);
   TransformerSpec adapted = llama();
   adapted.lora = LoraSpec{.rank = 8, .target_modules = {LoraModule::QProj, LoraModule::VProj}};
-  EXPECT_NEAR(seconds(adapted, Zero3Implementation::None), kLayers * (13 + 8) * 6 * hook, 1e-9);
+  EXPECT_NEAR(seconds(adapted, std::nullopt), kLayers * (13 + 8) * 6 * hook, 1e-9);
 }
 
 }  // namespace

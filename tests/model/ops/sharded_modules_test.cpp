@@ -53,7 +53,7 @@ Job sharded(TransformerPlanSpec plan, const TransformerSpec& spec = gpt2(), cons
   return job;
 }
 
-TransformerPlanSpec zero3(Zero3Implementation copies = Zero3Implementation::None) {
+TransformerPlanSpec zero3(std::optional<Zero3Implementation> copies = std::nullopt) {
   return {.sharding = Sharding::Zero3, .zero3_implementation = copies};
 }
 
@@ -112,6 +112,16 @@ TEST(ShardedModules, AreUpdatedByTheFrameworkThatSharesThem) {
   const double hook = ModuleHooks::kHook * plain_host().between_operators.in_base_units();
   EXPECT_NEAR(host_seconds(deepspeed, kModuleHooks), kLayers * 13 * 4 * hook, 1e-9);
   EXPECT_EQ(host_seconds(fsdp, kModuleHooks), 0);
+}
+
+/// Plain modules of PyTorch are sharded by its own fully_shard, whose copies a user need not name.
+TEST(ShardedModules, OfPyTorchAreFullySharded) {
+  TransformerSpec plain = gpt2();
+  plain.implementation = Implementation::PyTorch;
+  EXPECT_EQ(launches(sharded(zero3(), plain), "fused_adamw"), 0U);
+  EXPECT_EQ(launches(sharded(zero3(), plain), "split_with_sizes_copy"),
+            launches(sharded(zero3(Zero3Implementation::Fsdp2), plain), "split_with_sizes_copy"));
+  EXPECT_GT(launches(sharded(zero3(), plain), "split_with_sizes_copy"), 0U);
 }
 
 TEST(ShardedModules, SharesAmongNeighbours) {

@@ -5,6 +5,7 @@
 
 #include "base/yaml_reader.hpp"
 #include "ops/workload/model_spec.hpp"
+#include "ops/workload/parallel/framework_rules.hpp"
 #include "tests/support/plan_job.hpp"
 
 namespace lockstep {
@@ -106,6 +107,33 @@ TEST(FullSharding, CopiesAsPyTorchDoes) {
   const Job fsdp2 = job_of(model, plan, run);
   EXPECT_NEAR(moved(fsdp2, "split_with_sizes_copy", 2 * layers + table), 4, 0.01);
   EXPECT_EQ(moved(fsdp2, "CatArrayBatchedCopy", layers + table), attention);
+}
+
+/// A user who writes `sharding: zero3` alone gets what the model's framework does: torchtitan's is
+/// fully_shard, Megatron-LM's Megatron-FSDP, which copies nothing, and DeepSpeed runs Hugging Face's.
+TEST(FullSharding, IsTheFrameworksUnlessNamed) {
+  const auto split = [](const TransformerSpec& model, std::optional<Zero3Implementation> named) {
+    const TransformerPlanSpec plan{.sharding = Sharding::Zero3, .zero3_implementation = named};
+    return moved(job_of(model, plan, {.ranks = 2, .batch = 2}), "split_with_sizes_copy", 1);
+  };
+  const TransformerSpec llama = small_llama(Implementation::TorchTitan);
+  EXPECT_GT(split(llama, std::nullopt), 0);
+  EXPECT_EQ(split(llama, std::nullopt), split(llama, Zero3Implementation::Fsdp2));
+  EXPECT_EQ(split(llama, Zero3Implementation::None), 0);
+  EXPECT_EQ(split(gpt3(), std::nullopt), 0);
+  EXPECT_GT(split(gpt3(), Zero3Implementation::Fsdp2), 0);
+  const auto of = [](Implementation implementation, Offload offload) {
+    TransformerSpec model;
+    model.implementation = implementation;
+    return with_zero3_implementation({.sharding = Sharding::Zero3, .offload = offload}, model)
+        .zero3_implementation;
+  };
+  EXPECT_EQ(of(Implementation::HuggingFaceLlama, Offload::None), Zero3Implementation::DeepSpeed);
+  EXPECT_EQ(of(Implementation::HuggingFaceLlama, Offload::Parameters), Zero3Implementation::DeepSpeed);
+  EXPECT_EQ(of(Implementation::TorchTitan, Offload::Parameters), Zero3Implementation::None);
+  EXPECT_EQ(of(Implementation::Nanotron, Offload::None), Zero3Implementation::None);
+  EXPECT_EQ(with_zero3_implementation({.sharding = Sharding::Zero1}, llama).zero3_implementation,
+            std::nullopt);
 }
 
 /// Per parameter of a share. FSDP: 4 + 2 bytes to cast it before each of two gathers (the embedding's is

@@ -50,6 +50,18 @@ TEST_F(Product, that_accumulates_reads_its_result_too) {
   EXPECT_NEAR(us(added) / us(written), (operands + 2 * result) / (operands + result), 1e-6);
 }
 
+// Each of 2 tiles of an SM is added up 32 times in k, an addition in place of a multiplication and one; 0.18
+// of that is not hidden.
+TEST_F(Product, with_split_accumulators_waits_for_some_additions) {
+  const Gemm fast{.m = 2048, .n = 1280, .k = 4096};
+  Gemm split = fast;
+  split.split_accumulator = true;
+  EXPECT_EQ(us(split), us(fast));
+  profile.promotes_fp8 = true;
+  EXPECT_NEAR(us(split) - us(fast), 0.18 * 2 * 2.0 * 128 * 128 * 32 / flops_per_us, 1e-6);
+  EXPECT_EQ(us(fast), 2 * 2.0 * 128 * 128 * 4096 / flops_per_us);
+}
+
 // Rows of 4094 floats are no multiple of 16 bytes; without transposition it is those of n that count for B.
 TEST_F(Product, of_unaligned_rows_is_slower) {
   profile.unaligned = 0.5;

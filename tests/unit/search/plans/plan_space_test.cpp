@@ -194,6 +194,17 @@ TEST(PlanCandidate, IsToldWithoutWhatIsUsual) {
   EXPECT_THAT(in_words(candidate), HasSubstr("zero1 in groups of 4, recompute full of one in 2"));
 }
 
+/// torchtitan's models are sharded by fully_shard where the scenario does not say whose zero3 it is.
+TEST(PlanSpace, NamesTheFrameworksOwnFsdp) {
+  TransformerSpec llama;
+  llama.implementation = Implementation::TorchTitan;
+  const TransformerPlanSpec shared{.sharding = Sharding::Zero3};
+  EXPECT_EQ(with_own_fsdp(shared, llama).zero3_implementation, Zero3Implementation::Fsdp2);
+  EXPECT_EQ(with_own_fsdp({.sharding = Sharding::Zero1}, llama).zero3_implementation, std::nullopt);
+  llama.implementation = Implementation::Megatron;
+  EXPECT_EQ(with_own_fsdp(shared, llama).zero3_implementation, std::nullopt);
+}
+
 /// A scenario of FSDP is not answered with DeepSpeed's stages, but with FULL_SHARD and SHARD_GRAD_OP.
 TEST(PlanSpace, StaysWithFsdp) {
   PlanProblem problem = small();
@@ -209,7 +220,7 @@ TEST(PlanSpace, StaysWithFsdp) {
   EXPECT_EQ(found.combinations, 4U);
   EXPECT_EQ(found.pruned.at(Pruned::SameAsOther), 1U);  // none, with nothing to keep
   ASSERT_EQ(found.candidates.size(), 3U);
-  EXPECT_EQ(found.candidates[0].plan.zero3_implementation, Zero3Implementation::None);
+  EXPECT_EQ(found.candidates[0].plan.zero3_implementation, std::nullopt);
   EXPECT_THAT(in_words(found.candidates[1]), HasSubstr("zero3 (fsdp)"));
   EXPECT_THAT(in_words(found.candidates[2]), HasSubstr("zero3 (fsdp), parameters kept after forward"));
 }
