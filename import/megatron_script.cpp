@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "import/launcher.hpp"
+#include "import/megatron_kind.hpp"
 #include "import/megatron_settings.hpp"
 #include "import/shell_script.hpp"
 
@@ -100,6 +101,21 @@ Settings batch_options(const SourceFile& file) {
   return settings;
 }
 
+/// Sizes of a kind of model that is not modelled are taken for those of a transformer.
+void note_other_layers(Draft& draft) {
+  if (!draft.kind || draft.kind->is_modelled || !draft.has("T.layers")) {
+    return;
+  }
+  const std::string& key = draft.kind->source.key;
+  const bool is_noted = std::ranges::any_of(draft.remarks(), [&](const Remark& remark) {
+    return remark.kind == Remark::Kind::NotModelled && remark.key == key;
+  });
+  if (!is_noted) {
+    draft.remark(Remark::Kind::NotModelled, draft.kind->source,
+                 "a " + draft.kind->name + ": layers are transformers here");
+  }
+}
+
 }  // namespace
 
 bool is_megatron_script(const SourceFile& file) {
@@ -136,10 +152,14 @@ void read_megatron_script(const SourceFile& file, Draft& draft) {
   if (!has_script) {
     read_launcher(settings, draft);
   }
+  const ShellWord& named = has_script ? (*chosen)[script] : chosen->front();
+  draft.has_arguments = true;
+  draft.kind = named_kind(settings, {named.at(file.name), named.text()});
   read_megatron_settings(settings, {chosen->front().at(file.name), chosen->front().text()}, draft);
   if (has_script && (*chosen)[script].text().find("pretrain_bert") != std::string::npos) {
     draft.set("T.family", "bert", {(*chosen)[script].at(file.name), (*chosen)[script].text()});
   }
+  note_other_layers(draft);
 }
 
 }  // namespace lockstep::importing

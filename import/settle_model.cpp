@@ -106,6 +106,19 @@ void expect_dense_model(const Draft& draft) {
   if (draft.trainer != Trainer::Megatron && !has_experts) {
     return;
   }
+  if (draft.kind) {
+    throw InputError{
+        draft.kind->source.at,
+        draft.kind->is_modelled
+            ? fmt::format(
+                  "no file says the sizes of the model, a {} ({}): give its config.json, or its id of "
+                  "Hugging Face's hub, too",
+                  draft.kind->name, draft.kind->source.key)
+            : fmt::format("the model is a {} ({}), which has layers that Lockstep does not model; for a "
+                          "transformer in its place add --num-layers, --hidden-size and "
+                          "--num-attention-heads, or give a config.json",
+                          draft.kind->name, draft.kind->source.key)};
+  }
   for (const DraftKey& key : draft.keys()) {
     if (!key.is_assumed) {
       throw InputError{key.value.at,
