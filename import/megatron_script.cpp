@@ -14,6 +14,9 @@
 namespace lockstep::importing {
 namespace {
 
+/// Of a functional test's model_config.yaml.
+const char* const kArguments = "MODEL_ARGS";
+
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
          std::isalpha(static_cast<unsigned char>(word[word[1] == '-' ? 2 : 1])) != 0;
@@ -116,11 +119,27 @@ void note_other_layers(Draft& draft) {
   }
 }
 
+/// Arguments as keys of YAML, `--num-layers: 12`, as Megatron-LM's functional tests have them.
+void read_arguments(const SourceFile& file, const YamlNode& arguments, Draft& draft) {
+  Settings settings;
+  for (const YamlEntry& entry : arguments.entries) {
+    YamlNode value = entry.value;
+    value.at = entry.at;
+    settings.add({plain_name(entry.key), entry.key, std::move(value)});
+  }
+  const Source source{{file.name, 1, 1}, kArguments};
+  draft.has_arguments = true;
+  draft.kind = named_kind(settings, source);
+  read_megatron_settings(settings, source, draft);
+  note_other_layers(draft);
+}
+
 }  // namespace
 
 bool is_megatron_script(const SourceFile& file) {
   if (file.tree) {
-    return false;
+    const YamlNode* arguments = file.root_key(kArguments);
+    return arguments != nullptr && arguments->kind == YamlNode::Kind::Mapping;
   }
   return file.text.find("--num-layers") != std::string::npos ||
          file.text.find("--tensor-model-parallel-size") != std::string::npos ||
@@ -128,6 +147,9 @@ bool is_megatron_script(const SourceFile& file) {
 }
 
 void read_megatron_script(const SourceFile& file, Draft& draft) {
+  if (const YamlNode* arguments = file.root_key(kArguments)) {
+    return read_arguments(file, *arguments, draft);
+  }
   const std::vector<ShellCommand> commands = shell_commands(file.text, file.name),
                                   lists = shell_lists(file.text, file.name);
   const ShellCommand* chosen = with_most_options(commands);

@@ -57,7 +57,11 @@ class Megatron {
       set("swiglu", "T.activation", "swiglu");
     }
     positions();
-    if (settings_.is_on("group-query-attention") && settings_.use("num-query-groups") != nullptr) {
+    const bool is_grouped = settings_.is_on("group-query-attention");
+    if (is_grouped && settings_.is_on("multi-latent-attention")) {
+      draft_.remark(Remark::Kind::NoEffect, source_of(*settings_.use("group-query-attention")),
+                    "latent attention has a key of each head");
+    } else if (is_grouped && settings_.use("num-query-groups") != nullptr) {
       set("num-query-groups", "T.kv_heads", std::to_string(*settings_.whole_number("num-query-groups")));
     }
     static_cast<void>(settings_.use("num-query-groups"));
@@ -109,6 +113,8 @@ class Megatron {
       set("position-embedding-type", "T.position_encoding", "rotary");
     } else if (says_rotary) {
       set("use-rotary-position-embeddings", "T.position_encoding", "rotary");
+    } else if (settings_.is_on("multi-latent-attention")) {
+      set("multi-latent-attention", "T.position_encoding", "rotary");
     } else if (!type.empty() && type != "learned_absolute") {
       not_modelled("position-embedding-type", "positions are learned");
     }
@@ -149,6 +155,11 @@ class Megatron {
   void experts() {
     const auto count = settings_.whole_number("num-experts").value_or(0);
     if (count < 2) {
+      for (const char* key : {"expert-model-parallel-size", "expert-tensor-parallel-size"}) {
+        if (const Setting* setting = settings_.use(key)) {
+          draft_.remark(Remark::Kind::NoEffect, source_of(*setting), "the model has no experts");
+        }
+      }
       return;
     }
     set("num-experts", "T.experts.count", std::to_string(count));

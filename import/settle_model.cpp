@@ -129,6 +129,19 @@ void expect_dense_model(const Draft& draft) {
   }
 }
 
+/// config.json says the sizes; layers are those of transformers' T5, which DistributedDataParallel trains.
+void settle_t5_of_megatron(Draft& draft) {
+  draft.drop("workload.model.transformer");
+  if (const DraftKey* overlap = draft.find("P.overlap_gradients");
+      overlap != nullptr && overlap->is_assumed) {
+    draft.drop("P.overlap_gradients");
+  }
+  if (draft.kind) {
+    draft.remark(Remark::Kind::NotModelled, draft.kind->source,
+                 "a T5 in Hugging Face's layers, trained data-parallel");
+  }
+}
+
 /// Parameters in FP8 are known of Megatron-LM's, whole ones.
 void settle_fp8_parameters(Draft& draft, const DraftModel& model) {
   const DraftKey* kept = draft.find("F.fp8_parameters");
@@ -237,6 +250,9 @@ double DraftModel::parameters() const {
 
 void settle_model(Draft& draft, const ConfigPath& configs) {
   if (draft.has("E.layers")) {
+    if (draft.trainer == Trainer::Megatron) {
+      settle_t5_of_megatron(draft);
+    }
     if (!draft.has("E.sequence")) {
       draft.assume("E.sequence", "512", "no file says how long a sample is");
     }

@@ -88,6 +88,8 @@ FILES = {
     ("pretrain.sh", "topo.txt"): ["a100_80gb", "nvlink3, count: 12", "count: 4 ", "pex0", "pipeline: 2 "],
     ("latent.sh",): ["key_value_rank: 32 ", "query_rank: 48 "],
     ("learned.sh",): ["layers: 2 "],
+    ("model_args.yaml",): ["layers: 4 .*model_args.yaml:5 --num-layers", "position_encoding: rotary ", "tensor: 2 ",
+                           "(?s)^(?!.*(expert_tensor|kv_heads|not understood))"],
     ("plain_queries.sh",): ["key_value_rank: 32 ", "dense_layers: 1 ", "(?s)^(?!.*query_rank)",
                             "(?s)^(?!.*not understood)", "# +--trust-remote-code"],
     ("meta-llama/Meta-Llama-3-8B", "zero3.json"): ["llama3_8b", "zero3 ", "global_batch: 32 "],
@@ -114,6 +116,8 @@ BROKEN = {
     ("mamba.sh", "torchrun pretrain_mamba.py --micro-batch-size 2\n"): r"mamba\.sh:1:10: the model is a Mamba \(pretrain_mamba\.py\)",
     ("hybrid.sh", 'A="--micro-batch-size 2 \n --hybrid-override-pattern M-M* \n"\n'):
         r"hybrid\.sh:2:\d+: the model is a hybrid of Mamba and attention \(--hybrid-override-pattern\).*add --num-layers",
+    ("args.yaml", "MODEL_ARGS:\n  --encoder-num-layers: 2\n  --micro-batch-size: 2\n"):
+        r"args\.yaml:2:3: no file says the sizes of the model, a T5 \(--encoder-num-layers\)",
     ("spec.sh", "torchrun pretrain_gpt.py --micro-batch-size 2 --spec megatron.core.models.mamba.layers stack\n"):
         r"spec\.sh:1:\d+: the model is a Mamba \(--spec\)",
     ("flash.sh", "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 256 --num-attention-heads 4 --seq-length 128 "
