@@ -59,8 +59,8 @@ told "search dlrm_nvswitch"
 
 # A trace that one has.
 lockstep run gpt2_8xa100 --set steps=2 -o recorded >/dev/null 2>&1
-lockstep replay recorded/timeline.json.gz --set cluster=dgx_a100 \
-  --set what_if.cuda_graphs=true --set what_if.network=2 -o again >again.txt 2>&1
+lockstep replay recorded/timeline.json.gz --set what_if.cuda_graphs=true \
+  --set 'what_if.kernels=[{match: gemm, faster: 2}]' -o again >again.txt 2>&1
 grep -q "CUDA graphs" again.txt
 test -s again/report.html
 told "run gpt2_8xa100, and replay its timeline"
