@@ -35,8 +35,9 @@ constexpr auto kLeft = std::to_array<Corner>({{-1.4, 0}, {0.85, -1.25}, {0.85, 1
 constexpr std::array<std::span<const Corner>, 7> kCorners{kSquare, kUp,    kDiamond, kDown,
                                                           kCross,  kRight, kLeft};
 
-/// Greys and colours of series take those of the page around the picture (report.css has the same names), or of
-/// the reader's light or dark mode where it stands alone. A viewer without style sheets shows them as written.
+/// Greys and colours of series take those of the page around the picture (report.css has the same names), or
+/// of the reader's light or dark mode where it stands alone. A viewer without style sheets shows them as
+/// written.
 constexpr const char* kStyle = R"(
 <style>
 @media (prefers-color-scheme: dark) { svg.chart:root { --paper: #0f1318; --panel: #1d242d; --ink: #e6eaee; --muted: #9aa6b2; --grid: #2c343d; 
