@@ -73,7 +73,7 @@ test -s machine.svg
 told "import nvidia-smi's matrix, topology"
 
 # From scripts.
-printf 'cluster: dgx1v\nworkload: { model: dlrm_default, global_batch: 8192 }\nparallelism: { ranks: 8 }\n' |
+printf 'name: from a script\ncluster: dgx1v\nworkload: { model: dlrm_default, global_batch: 8192 }\nparallelism: { ranks: 8 }\n' |
   lockstep run - --no-timeline --json - -q | grep -q '"step_time_s"'
 told "run - --json -"
 lockstep sweep gpt2_8xa100 --set workload.global_batch=32,64,128 -o sweep >/dev/null 2>&1
