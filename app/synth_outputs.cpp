@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -20,7 +21,10 @@
 #include "base/parameters.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/kernels/shape_words.hpp"
+#include "ops/collectives/collective_planner.hpp"
 #include "ops/data_type_name.hpp"
+#include "scenario/machine_defaults.hpp"
+#include "sim/communicator.hpp"
 #include "synth/score.hpp"
 #include "topology/cluster_spec.hpp"
 #include "traces/chakra/job_writer.hpp"
@@ -126,6 +130,25 @@ GpuSpec gpu_of(const SynthMachine& machine, std::uint32_t ranks) {
   const std::string model =
       machine.gpu.empty() ? fabric.vertices()[fabric.gpus().front()].model : machine.gpu;
   return read_file<GpuSpec>(configs.find("gpus", model), configs);
+}
+
+synth::CollectiveTime collective_times(const SynthMachine& machine, const GpuSpec& gpu) {
+  struct Times {
+    Fabric fabric;
+    CollectivePlanner planner;
+    Times(const std::string& cluster, const GpuSpec& gpu, const ConfigPath& configs)
+        : fabric{fabric_of(cluster, configs)},
+          planner{fabric, {read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric, gpu)),
+                                                        configs),
+                           {},
+                           {}}} {}
+  };
+  const auto times = std::make_shared<Times>(machine.cluster, gpu, ConfigPath::standard());
+  return [times](const CollectiveCall& call, const ProcessGroup& group) {
+    std::vector<VertexId> members;
+    for (const std::uint32_t rank : group.ranks) members.push_back(times->fabric.gpus()[rank]);
+    return time_alone(times->planner.plan(even_request(call), members), times->fabric).in_base_units();
+  };
 }
 
 void write_sample(const synth::Sample& sample, const synth::JobModel& source, const GpuSpec& gpu,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "synth/aggregate.hpp"
 #include "synth/model.hpp"
 #include "synth/sample.hpp"
 
@@ -38,6 +39,9 @@ struct SynthKnobs {
 
 /// The GPU of the machine. @throws InputError for a machine or GPU that there is not
 [[nodiscard]] GpuSpec gpu_of(const SynthMachine& machine, std::uint32_t ranks);
+
+/// Times of collectives on the machine, of ranks on its GPUs in their order. @throws InputError as gpu_of()
+[[nodiscard]] synth::CollectiveTime collective_times(const SynthMachine& machine, const GpuSpec& gpu);
 
 /// Writes `rank.%d.et`, `rank.groups.json`, `scenario.yaml`, and @p report as `report.json`.
 void write_sample(const synth::Sample& sample, const synth::JobModel& source, const GpuSpec& gpu,

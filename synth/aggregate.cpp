@@ -21,6 +21,7 @@ namespace lockstep::synth {
 namespace {
 
 constexpr const char* kPiece = "compute";
+constexpr double kShortestLoss = 1e-7;  ///< seconds
 
 bool can_merge(const CollectiveCall& call) {
   return call.kind != CollectiveKind::Send && call.kind != CollectiveKind::Receive && call.send_bytes.empty();
@@ -34,9 +35,12 @@ bool is_copy_with_host(const KernelCall& call) {
 /// One Program, anew.
 class AggregateWriter {
  public:
-  AggregateWriter(const Program& program, const GpuSpec& gpu, const AggregateOptions& options)
+  /// @param groups of a rank that runs the program, in the program's order
+  AggregateWriter(const Program& program, std::vector<const ProcessGroup*> groups, const GpuSpec& gpu,
+                  const AggregateOptions& options)
       : program_{program},
         options_{options},
+        groups_{std::move(groups)},
         gap_{options.has_launches ? gpu.kernel_gap.in_base_units() : 0},
         times_{time_kernels(program, gpu)},
         open_(program.streams.size()),
@@ -44,6 +48,8 @@ class AggregateWriter {
     for (const Program::Thread& thread : program.threads) {
       kept_.emplace_back(thread.instructions.size(), false);
       made_.emplace_back(thread.instructions.size(), Instruction{});
+      lost_.emplace_back(thread.instructions.size(), 0);
+      lag_before_.emplace_back(thread.instructions.size(), 0);
     }
   }
 
@@ -97,7 +103,12 @@ class AggregateWriter {
   /// Program: rows across threads would differ between the members of a group.
   std::map<RowKey, std::vector<Spot>> rows() {
     std::map<RowKey, std::vector<Spot>> found;
+    std::vector<double> lags(open_.size(), 0);
     walk([&](Spot at, const Instruction& i) {
+      if (i.op == Opcode::StartLag) lags[i.stream] = static_cast<double>(i.cost);
+      if (i.op == Opcode::Launch || i.op == Opcode::Collective) {
+        lag_before_[at.first][at.second] = std::exchange(lags[i.stream], 0);
+      }
       if (i.op == Opcode::Launch) kept_[at.first][at.second] = true;
       if (i.op != Opcode::Collective) return;
       const bool is_merged = !i.per_rank && can_merge(program_.collectives[i.operand]);
@@ -117,18 +128,32 @@ class AggregateWriter {
       const std::size_t left = std::bit_floor(std::min<std::size_t>(row.size(), options_.collectives));
       double bytes = 0;
       double recorded = 0;
+      double alone = 0;
       for (std::size_t k = 0; k < row.size(); ++k) {
         const Instruction& i = program_.threads[row[k].first].instructions[row[k].second];
         CollectiveCall call = program_.collectives[i.operand];
         bytes += call.size.in_base_units();
         recorded += call.recorded ? call.recorded->in_base_units() : 0;
-        if ((k + 1) * left / row.size() == k * left / row.size()) continue;
+        alone += seconds_alone(call);
+        if ((k + 1) * left / row.size() == k * left / row.size()) {
+          alone += lag_before_[row[k].first][row[k].second] + gap_;
+          continue;
+        }
         call.size = Bytes{std::exchange(bytes, 0)};
         if (call.recorded) call.recorded = Seconds{std::exchange(recorded, 0)};
         kept_[row[k].first][row[k].second] = true;
+        lost_[row[k].first][row[k].second] = std::exchange(alone, 0) - seconds_alone(call);
         made_[row[k].first][row[k].second].operand = calls_.intern(call);
       }
     }
+  }
+
+  /// Of a recorded one, no latency is lost.
+  double seconds_alone(const CollectiveCall& call) {
+    if (!options_.alone || call.recorded) return 0;
+    const auto [known, is_new] = alone_.try_emplace({call.kind, call.group, call.size.in_base_units()}, 0);
+    if (is_new) known->second = options_.alone(call, *groups_[call.group]);
+    return known->second;
   }
 
   template <class Visit>
@@ -210,6 +235,16 @@ class AggregateWriter {
     if (const auto lag = lags_[stream]; has_next && lag) kept_[lag->first][lag->second] = true;
   }
 
+  /// A kernel before a collective, launched with it.
+  void write_loss(const Instruction& call, double seconds, std::vector<Instruction>& code) {
+    const KernelCall piece{kPiece, DataType::FP32, Timed{Seconds{options_.coarse(seconds)}}};
+    Instruction launch;
+    launch.op = Opcode::Launch;
+    launch.stream = call.stream;
+    launch.operand = kernels_.intern(piece);
+    code.push_back(launch);
+  }
+
   std::uint32_t event(std::uint32_t number) {
     return events_.try_emplace(number, static_cast<std::uint32_t>(events_.size())).first->second;
   }
@@ -233,6 +268,7 @@ class AggregateWriter {
           !can_merge(program_.collectives[source[at].operand])) {
         i.operand = call(source[at].operand);
       }
+      if (lost_[thread][at] > kShortestLoss) write_loss(i, lost_[thread][at], code);
       if (has_event) i.operand = event(i.operand);
       if (i.op != Opcode::StartLag) {
         i.lead = static_cast<float>(static_cast<double>(i.lead) + std::exchange(host, 0));
@@ -264,10 +300,14 @@ class AggregateWriter {
 
   const Program& program_;
   const AggregateOptions& options_;
+  std::vector<const ProcessGroup*> groups_;
   double gap_;
   std::vector<KernelTiming> times_;
   KeptInstructions kept_;
   std::vector<std::vector<Instruction>> made_;  // operands of work that is kept
+  std::vector<std::vector<double>> lost_;       // seconds of latency before a collective that is kept
+  std::vector<std::vector<double>> lag_before_;  // seconds, of work
+  std::map<std::tuple<CollectiveKind, std::uint32_t, double>, double> alone_;
   std::vector<std::optional<Piece>> open_;      // by stream
   std::vector<std::optional<Spot>> lags_;       // by stream: that of the next work
   std::map<std::uint32_t, std::uint32_t> events_;
@@ -275,13 +315,22 @@ class AggregateWriter {
   InternTable<CollectiveCall, &hash_of> calls_;
 };
 
+/// Groups of the first rank that runs a program.
+std::vector<const ProcessGroup*> groups_of(const Job& job, std::uint32_t program) {
+  std::vector<const ProcessGroup*> groups;
+  const auto rank = std::ranges::find(job.ranks, program, &RankAssignment::program);
+  if (rank == job.ranks.end()) return groups;
+  for (const std::uint32_t group : rank->groups) groups.push_back(&job.groups[group]);
+  return groups;
+}
+
 }  // namespace
 
 AggregateReport aggregate(Job& job, const GpuSpec& gpu, const AggregateOptions& options) {
   AggregateReport report;
   for (std::uint32_t number = 0; number < job.programs.size(); ++number) {
     const std::shared_ptr<const Program> source = job.programs[number];
-    AggregateWriter writer{*source, gpu, options};
+    AggregateWriter writer{*source, groups_of(job, number), gpu, options};
     Program made = writer.write(report);
     for (RankAssignment& rank : job.ranks) {
       if (rank.program != number) continue;

@@ -17,8 +17,9 @@ struct Span {
 /// A collective of the tokens, by its place.
 class BucketFinder {
  public:
-  BucketFinder(const std::vector<Token>& tokens, const Program& program)
-      : tokens_{tokens}, program_{program} {}
+  BucketFinder(const std::vector<Token>& tokens, const Program& program,
+               std::span<const CollectiveKind> kinds)
+      : tokens_{tokens}, program_{program}, kinds_{kinds} {}
 
   [[nodiscard]] std::vector<Span> spans() const {
     std::vector<Span> found;
@@ -33,7 +34,7 @@ class BucketFinder {
   [[nodiscard]] bool is_reduction(std::size_t place) const {
     const Token& token = tokens_[place];
     return token.op == Opcode::Collective && !token.per_rank &&
-           program_.collectives[token.operand].kind == CollectiveKind::AllReduce;
+           std::ranges::find(kinds_, program_.collectives[token.operand].kind) != kinds_.end();
   }
 
   /// Nobody waits for its stream before the stream's next collective begins, or before the last one ends.
@@ -89,6 +90,7 @@ class BucketFinder {
 
   const std::vector<Token>& tokens_;
   const Program& program_;
+  std::span<const CollectiveKind> kinds_;
 };
 
 const Monomial& elements_of(const Template& tmpl, const Bucket& bucket) {
@@ -98,10 +100,11 @@ const Monomial& elements_of(const Template& tmpl, const Bucket& bucket) {
 
 }  // namespace
 
-SplitTokens split_buckets(const std::vector<Token>& tokens, const Program& program) {
+SplitTokens split_buckets(const std::vector<Token>& tokens, const Program& program,
+                          std::span<const CollectiveKind> kinds) {
   SplitTokens split;
   std::size_t next = 0;
-  for (const Span& span : BucketFinder{tokens, program}.spans()) {
+  for (const Span& span : BucketFinder{tokens, program, kinds}.spans()) {
     if (span.first < next) continue;  // two that share their surroundings: the second stays
     split.tokens.insert(split.tokens.end(), tokens.begin() + static_cast<std::ptrdiff_t>(next),
                         tokens.begin() + static_cast<std::ptrdiff_t>(span.first));

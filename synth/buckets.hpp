@@ -16,9 +16,10 @@ struct SplitTokens {
   std::vector<Bucket> buckets;
 };
 
-/// Takes out all-reduces that nothing waits for before the next one of their stream begins: those of DDP's
-/// buckets. Others stand where they are called.
-[[nodiscard]] SplitTokens split_buckets(const std::vector<Token>& tokens, const Program& program);
+/// Takes out collectives of @p kinds that nothing waits for before the next one of their stream begins: those
+/// of DDP's buckets. Others stand where they are called.
+[[nodiscard]] SplitTokens split_buckets(const std::vector<Token>& tokens, const Program& program,
+                                        std::span<const CollectiveKind> kinds);
 
 /// Turns numbers of tokens into items of @p body and places within them.
 void place_buckets(const std::vector<Item>& body, std::vector<Bucket>& buckets);

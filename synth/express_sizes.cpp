@@ -1,6 +1,6 @@
 #include "synth/express_sizes.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -29,6 +29,12 @@ enum class SizeKind : std::uint8_t {
   OfWeight,  ///< neither batch nor sequence
   OfUpdate,  ///< neither of them; what no product explains grows with the parameters
 };
+
+/// Gradients of biases and of norms: a sum over tokens for each column.
+bool sums_over_rows(const KernelWork& work) {
+  const auto* reduction = std::get_if<Reduction>(&work);
+  return (reduction != nullptr && reduction->across_rows) || std::holds_alternative<LayerNorm>(work);
+}
 
 /// Fits one size, known for each of several like jobs, as a product of symbols.
 class SizeFitter {
@@ -60,15 +66,15 @@ class SizeFitter {
     return made;
   }
 
-  /// The side of a linear layer's product that counts its tokens, in every job; the two others are sides of
-  /// the weight, which no batch changes. @param sizes by job: batch, m, n, k
-  [[nodiscard]] std::optional<std::size_t> token_side(const std::vector<std::vector<double>>& sizes) const {
-    constexpr std::array<std::size_t, 3> kSides{1, 3, 2};  // m where several are as long
-    for (const std::size_t side : kSides) {
+  /// The size that counts tokens in every job: of a linear layer's product, or of a sum over tokens for each
+  /// column. Its other sizes are a weight's, which no batch changes. @param sizes by job
+  [[nodiscard]] std::optional<std::size_t> token_side(const KernelWork& work,
+                                                      const std::vector<std::vector<double>>& sizes) const {
+    for (const std::size_t side : sides_that_may_count(work, sizes)) {
       bool counts_tokens = true;
       for (std::size_t job = 0; job < sizes.size(); ++job) {
         const std::optional<double> tokens = tokens_of(symbols_[job]);
-        counts_tokens = counts_tokens && tokens && sizes[job][0] == 1 && sizes[job][side] == *tokens;
+        counts_tokens = counts_tokens && tokens && sizes[job][side] == *tokens;
       }
       if (counts_tokens) return side;
     }
@@ -77,18 +83,29 @@ class SizeFitter {
 
   /// Tokens of a batch as a product of symbols.
   [[nodiscard]] std::vector<Monomial> tokens() const {
-    Monomial product{1, {{"batch", 1}}, false};
-    if (symbols_.front().contains("sequence")) product.powers["sequence"] = 1;
+    Monomial product{1, {}, false};
+    for (const char* name : {"batch", "sequence"}) {
+      if (symbols_.front().contains(name)) product.powers[name] = 1;
+    }
     return std::vector<Monomial>(symbols_.size(), product);
   }
 
  private:
-  /// Batch times sequence; images where there is no sequence.
+  static std::vector<std::size_t> sides_that_may_count(const KernelWork& work,
+                                                       const std::vector<std::vector<double>>& sizes) {
+    if (sums_over_rows(work)) return {0};
+    const auto is_single = [](const std::vector<double>& of_job) { return of_job.front() == 1; };
+    const bool is_linear = std::holds_alternative<Gemm>(work) && std::ranges::all_of(sizes, is_single);
+    // batch, m, n, k: m where several are as long
+    return is_linear ? std::vector<std::size_t>{1, 3, 2} : std::vector<std::size_t>{};
+  }
+
+  /// Batch times sequence; images where there is no sequence. A batch of 1 is no symbol.
   static std::optional<double> tokens_of(const Symbols& symbols) {
     const auto batch = symbols.find("batch");
-    if (batch == symbols.end()) return std::nullopt;
     const auto sequence = symbols.find("sequence");
-    return batch->second * (sequence == symbols.end() ? 1 : sequence->second);
+    if (batch == symbols.end() && sequence == symbols.end()) return std::nullopt;
+    return (batch == symbols.end() ? 1 : batch->second) * (sequence == symbols.end() ? 1 : sequence->second);
   }
 
   [[nodiscard]] bool fits(const Monomial& product, const std::vector<double>& values) const {
@@ -135,8 +152,7 @@ void express_kernel(std::span<KernelEntry*> entries, SizeFitter& fitter) {
     entry->sizes.clear();
     sizes.push_back(sizes_of(entry->call));
   }
-  const bool is_product = std::holds_alternative<Gemm>(entries.front()->call.work);
-  const std::optional<std::size_t> tokens = is_product ? fitter.token_side(sizes) : std::nullopt;
+  const std::optional<std::size_t> tokens = fitter.token_side(entries.front()->call.work, sizes);
   const SizeKind kind = tokens ? SizeKind::OfWeight : kind_of_sizes(entries.front()->call);
   for (std::size_t size = 0; size < sizes.front().size(); ++size) {
     std::vector<double> values;

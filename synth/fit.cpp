@@ -43,7 +43,7 @@ JobModel job_model(const Recording& recording, const FitOptions& options) {
     }
   }
   std::uint32_t layers = 0;
-  for (const Template& tmpl : made.templates) layers = std::max(layers, layers_of(tmpl.body));
+  for (const Template& tmpl : made.templates) layers = std::max(layers, layers_of(tmpl));
   if (layers >= 3) made.symbols["layers"] = layers;
   made.symbols["ranks"] = static_cast<double>(made.ranks.size());
   for (const auto& [name, value] : recording.labels) made.symbols[name] = value;

@@ -236,6 +236,7 @@ AggregateReport hide_rare(Sample& made, const JobModel& job, const GpuSpec& gpu,
                           const ObfuscateOptions& options, const KernelSupport& support) {
   AggregateOptions how;
   how.has_launches = job.has_launches;
+  how.alone = options.alone;
   how.coarse = [&](double seconds) { return coarse(seconds, options.sizes); };
   how.stays = [&](const KernelCall& call) {
     const auto known = support.find(words_of(call));

@@ -19,6 +19,7 @@ struct ObfuscateOptions {
   double noise = 0;                 ///< relative spread that is put on every time; 0: none
   bool keep_communication = false;  ///< sizes of collectives stay exact
   bool hide_totals = false;         ///< other layers, and one factor on all times and messages
+  CollectiveTime alone;             ///< AggregateOptions::alone
   std::uint64_t seed = 1;           ///< of the noise and of what hides the totals
 };
 

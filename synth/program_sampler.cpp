@@ -35,6 +35,11 @@ void set_time(KernelCall& call, double seconds) {
   if (copy == nullptr || copy->path == Memcpy::Path::DeviceToDevice) call.work = Timed{Seconds{seconds}};
 }
 
+bool is_matrix_gradient(const KernelEntry& kernel, const Symbols& symbols) {
+  const auto gradient = gradient_elements(kernel, symbols);
+  return gradient && gradient->is_matrix;
+}
+
 double ratio(double after, double before) {
   return before > 0 && after > 0 ? after / before : 1;
 }
@@ -79,7 +84,8 @@ ProgramSampler::ProgramSampler(const Model& model, const JobModel& job, const Te
       template_{tmpl},
       options_{options},
       random_{Random{options.seed, "synth.times"}},
-      rows_{launch_rows(tmpl)} {}
+      rows_{launch_rows(tmpl)},
+      rule_{bucket_rule(tmpl, job.symbols)} {}
 
 void ProgramSampler::use(const Symbols& symbols, const Growth& growth, const GpuSpec& gpu) {
   symbols_ = symbols;
@@ -110,11 +116,17 @@ Program ProgramSampler::program(std::uint32_t variant, std::uint64_t& repairs) {
     if (entry.residual != 0) set_time(made.kernels[kernel], seconds_[kernel]);
   }
   tokens_.clear();
+  filler_.reset();
+  delay_.reset();
+  closed_ = 0;
+  if (rule_ && has_other_parameters()) filler_.emplace(*rule_, symbols_);
   auto row = rows_.begin();
   for (std::uint32_t item = 0; item < template_.body.size(); ++item) {
     if (row != rows_.end() && item == row->first) {
       expand(*row, made);
       item = static_cast<std::uint32_t>((row++)->last) - 1;
+    } else if (filler_) {
+      expand_with_last_bucket(item, made);
     } else {
       expand_with_buckets(item, made);
     }
@@ -186,6 +198,35 @@ void ProgramSampler::expand_with_buckets(std::uint32_t number, Program& made) {
   tokens_.insert(tokens_.end(), own.begin() + static_cast<std::ptrdiff_t>(next), own.end());
 }
 
+/// One item of the body. Its gradients fill buckets; the last bucket stays where it was recorded.
+void ProgramSampler::expand_with_last_bucket(std::uint32_t number, Program& made) {
+  const Bucket& last = template_.buckets.back();
+  expand({&template_.body[number], 1}, false, made);
+  if (last.item != number) return;
+  start_bucket(made);
+  append({&last, last.place, filler_->rest(growth_.kernels)}, made);
+}
+
+/// Draws a token of the body, and the bucket that is to start behind it.
+void ProgramSampler::push(const Item& item, std::size_t growth, Program& made) {
+  const bool is_kernel = item.token.op == Opcode::Launch && !item.token.per_rank;
+  const KernelEntry* const kernel = is_kernel ? &template_.kernels[item.token.operand] : nullptr;
+  if (delay_ && kernel != nullptr && is_matrix_gradient(*kernel, symbols_)) start_bucket(made);
+  tokens_.push_back(drawn(item, growth, made));
+  if (delay_ && *delay_ > 0) --*delay_;
+  if (filler_ && kernel != nullptr && filler_->add(*kernel)) delay_ = rule_->delay;
+  if (delay_ && *delay_ == 0) start_bucket(made);
+}
+
+void ProgramSampler::start_bucket(Program& made) {
+  if (!delay_) return;
+  const std::vector<Bucket>& recorded = template_.buckets;
+  const Bucket& like = recorded[closed_ == 0 ? 0 : 1 + (closed_ - 1) % (recorded.size() - 2)];
+  ++closed_;
+  delay_.reset();
+  append({&like, like.place, filler_->take()}, made);
+}
+
 void ProgramSampler::append(const DrawnBucket& bucket, Program& made) {
   for (Token token : bucket.like->tokens) {
     if (token.op == Opcode::Collective) {
@@ -203,10 +244,10 @@ void ProgramSampler::append(const DrawnBucket& bucket, Program& made) {
 void ProgramSampler::expand(std::span<const Item> items, bool in_layer, Program& made) {
   for (const Item& item : items) {
     if (item.body.empty()) {
-      tokens_.push_back(drawn(item, in_layer ? 1 : 0, made));
+      push(item, in_layer ? 1 : 0, made);
       continue;
     }
-    const std::uint32_t count = count_with(item, symbols_, job_.symbols);
+    const std::uint32_t count = in_layer ? item.count : count_with(item, symbols_, job_.symbols);
     const bool is_layer = in_layer || grows_with_layers(item, job_.symbols);
     for (std::uint32_t time = 0; time < count; ++time) expand(item.body, is_layer, made);
   }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/random.hpp"
+#include "synth/bucket_rule.hpp"
 #include "synth/buckets.hpp"
 #include "synth/launch_rows.hpp"
 #include "synth/model.hpp"
@@ -42,7 +44,11 @@ class ProgramSampler {
   [[nodiscard]] DataType type_of(const KernelEntry& entry) const;
   [[nodiscard]] CollectiveCall call_of(const CallEntry& entry, double parameters) const;
   [[nodiscard]] double spread_of(const KernelEntry& entry) const;
+  [[nodiscard]] bool has_other_parameters() const { return growth_.kernels != 1 || growth_.layer != 1; }
   void expand_with_buckets(std::uint32_t number, Program& made);
+  void expand_with_last_bucket(std::uint32_t number, Program& made);
+  void push(const Item& item, std::size_t growth, Program& made);
+  void start_bucket(Program& made);
   void append(const DrawnBucket& bucket, Program& made);
   void expand(std::span<const Item> items, bool in_layer, Program& made);
   void expand(const LaunchRow& row, Program& made);
@@ -60,6 +66,10 @@ class ProgramSampler {
   Symbols symbols_;
   Growth growth_;
   std::vector<LaunchRow> rows_;
+  std::optional<BucketRule> rule_;      // of the recorded buckets
+  std::optional<BucketFiller> filler_;  // while a Program with other parameters is drawn
+  std::optional<std::size_t> delay_;    // tokens before the collective of a full bucket
+  std::size_t closed_ = 0;       // buckets
   std::vector<double> growths_;  // of kernels: outside of layers, within one, in rows
   Program program_;              // has each kernel once for each of them
   std::vector<double> seconds_;  // by kernel

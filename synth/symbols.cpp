@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "ops/call_hash.hpp"
+
 namespace lockstep::synth {
 namespace {
 
@@ -116,6 +118,21 @@ void count_repeats(const std::vector<Item>& items, std::uint64_t times,
   }
 }
 
+/// Launches by kernel: those with a shape, of one class and shape, are one.
+using LaunchCounts = std::map<std::size_t, std::uint64_t>;
+
+void count_launches(const Template& tmpl, const std::vector<Item>& items, std::uint64_t times,
+                    LaunchCounts& counts) {
+  for (const Item& item : items) {
+    count_launches(tmpl, item.body, times * item.count, counts);
+    if (!item.body.empty() || item.token.op != Opcode::Launch || item.token.per_rank) continue;
+    const KernelCall& call = tmpl.kernels[item.token.operand].call;
+    if (!std::holds_alternative<Timed>(call.work)) counts[hash_of(call)] += times;
+  }
+}
+
+constexpr std::uint64_t kMostBeside = 2;  ///< layers beside their block
+
 }  // namespace
 
 std::vector<std::string> symbols_of(const Model& model) {
@@ -155,15 +172,29 @@ Symbols symbols_told_by(const Template& tmpl) {
   return symbols;
 }
 
-std::uint32_t layers_of(const std::vector<Item>& body) {
+std::uint32_t layers_of(const Template& tmpl) {
   std::map<std::uint32_t, std::uint64_t> covered;
-  count_repeats(body, 1, covered);
+  count_repeats(tmpl.body, 1, covered);
   const auto best = std::ranges::max_element(covered, {}, [](const auto& entry) { return entry.second; });
-  return best == covered.end() ? 0 : best->first;
+  if (best == covered.end()) return 0;
+  LaunchCounts all;
+  count_launches(tmpl, tmpl.body, 1, all);
+  std::map<std::uint64_t, std::uint32_t> votes;
+  for (const Item& item : tmpl.body) {
+    if (item.count != best->first || item.body.empty()) continue;
+    LaunchCounts within;
+    count_launches(tmpl, item.body, 1, within);
+    for (const auto& [kernel, count] : within) {
+      const std::uint64_t times = all[kernel] / count;
+      if (all[kernel] % count == 0 && times >= item.count && times <= item.count + kMostBeside) ++votes[times];
+    }
+  }
+  const auto most = std::ranges::max_element(votes, {}, [](const auto& entry) { return entry.second; });
+  return most == votes.end() ? best->first : static_cast<std::uint32_t>(most->first);
 }
 
 std::uint32_t count_with(const Item& block, const Symbols& symbols, const Symbols& fitted) {
-  constexpr std::int64_t kOff = 2;
+  constexpr std::int64_t kOff = kMostBeside;
   constexpr std::uint64_t kLeastBlock = 6;
   const auto before = fitted.find("layers");
   if (before == fitted.end() || !launches(block.body) || size_of_items(block.body) < kLeastBlock)
@@ -185,31 +216,41 @@ bool grows_with_layers(const Item& block, const Symbols& fitted) {
   return count_with(block, more, fitted) != block.count;
 }
 
-Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted) {
-  const auto is_free = [](const Monomial& size) {
-    return !size.powers.contains("batch") && !size.powers.contains("sequence");
+std::optional<GradientElements> gradient_elements(const KernelEntry& kernel, const Symbols& symbols) {
+  const auto is_free = [&](std::size_t side) {
+    const auto& powers = kernel.sizes[side].powers;
+    return !powers.contains("batch") && !powers.contains("sequence");
   };
+  const auto size = [&](std::size_t side) { return kernel.sizes[side].value(symbols, 1); };
+  if (std::holds_alternative<Gemm>(kernel.call.work)) {
+    constexpr std::size_t kM = 1, kN = 2, kK = 3;
+    if (!is_free(kM) || !is_free(kN) || is_free(kK)) return std::nullopt;
+    return GradientElements{size(kM) * size(kN), true};
+  }
+  constexpr std::size_t kRows = 0, kColumns = 1;
+  const auto* reduction = std::get_if<Reduction>(&kernel.call.work);
+  const auto* norm = std::get_if<LayerNorm>(&kernel.call.work);
+  const bool is_bias = reduction != nullptr && reduction->across_rows;
+  const bool is_norm = norm != nullptr && norm->part == LayerNorm::Part::ParameterGradient;
+  if ((!is_bias && !is_norm) || is_free(kRows) || !is_free(kColumns)) return std::nullopt;
+  return GradientElements{(is_norm && !norm->rms ? 2 : 1) * size(kColumns), false};
+}
+
+Parameters parameters_of(const Template& tmpl, const Symbols& symbols, const Symbols& fitted) {
   Parameters found;
   using Sum = std::function<void(const std::vector<Item>&, double, bool)>;
   const Sum sum = [&](const std::vector<Item>& items, double times, bool in_layers) {
     for (const Item& item : items) {
       if (!item.body.empty()) {
-        sum(item.body, times * count_with(item, symbols, fitted),
+        sum(item.body, times * (in_layers ? item.count : count_with(item, symbols, fitted)),
             in_layers || grows_with_layers(item, fitted));
         continue;
       }
       if (item.token.op != Opcode::Launch || item.token.per_rank) continue;
-      const KernelEntry& kernel = tmpl.kernels[item.token.operand];
-      const auto* product = std::get_if<Gemm>(&kernel.call.work);
-      constexpr std::size_t kM = 1, kN = 2, kK = 3;
-      if (product == nullptr || !is_free(kernel.sizes[kM]) || !is_free(kernel.sizes[kN]) ||
-          is_free(kernel.sizes[kK])) {
-        continue;
-      }
-      const double parameters =
-          times * kernel.sizes[kM].value(symbols, 1) * kernel.sizes[kN].value(symbols, 1);
-      found.all += parameters;
-      found.of_layers += in_layers ? parameters : 0;
+      const auto gradient = gradient_elements(tmpl.kernels[item.token.operand], symbols);
+      if (!gradient) continue;
+      found.all += times * gradient->elements;
+      found.of_layers += in_layers ? times * gradient->elements : 0;
     }
   };
   sum(tmpl.body, 1, false);

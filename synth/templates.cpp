@@ -1,9 +1,11 @@
 #include "synth/templates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -48,20 +50,45 @@ class TemplateWriter {
 
   Template write() && {
     take_tables();
-    SplitTokens split = split_buckets(tokens_of(program_), program_);
-    tokens_ = std::move(split.tokens);
-    made_.body = items(repeated_phrases(words()), {0});
-    place_buckets(made_.body, split.buckets);
-    for (Bucket& bucket : split.buckets) {
+    constexpr std::array kReduced{CollectiveKind::AllReduce, CollectiveKind::ReduceScatter};
+    Structure structure = structure_without(std::span{kReduced}.first(1));
+    const bool has_scatters = std::ranges::any_of(program_.collectives, [](const CollectiveCall& call) {
+      return call.kind == CollectiveKind::ReduceScatter;
+    });
+    if (has_scatters) {  // buckets, or one a layer: whatever is shorter
+      Structure other = structure_without(kReduced);
+      if (other.length < structure.length) structure = std::move(other);
+    }
+    std::vector<Bucket>& buckets = structure.split.buckets;
+    tokens_ = std::move(structure.split.tokens);
+    made_.body = items(structure.phrases, {0});
+    place_buckets(made_.body, buckets);
+    for (Bucket& bucket : buckets) {
       for (Token& token : bucket.tokens) {
         if (token.op == Opcode::RangeBegin) token.operand = name_[token.operand];
       }
     }
-    made_.buckets = std::move(split.buckets);
+    made_.buckets = std::move(buckets);
     return std::move(made_);
   }
 
  private:
+  /// What repeats, and the buckets that stand outside of it.
+  struct Structure {
+    SplitTokens split;
+    std::vector<Phrase> phrases;
+    std::size_t length = 0;  ///< tokens written down
+  };
+
+  Structure structure_without(std::span<const CollectiveKind> kinds) {
+    Structure made;
+    made.split = split_buckets(tokens_of(program_), program_, kinds);
+    made.phrases = repeated_phrases(words(made.split.tokens));
+    made.length = written_length(made.phrases);
+    for (const Bucket& bucket : made.split.buckets) made.length += bucket.tokens.size();
+    return made;
+  }
+
   /// Names become classes; kernels and collectives become entries, as many as there are.
   void take_tables() {
     const RoleNames roles = role_names(program_);
@@ -132,10 +159,10 @@ class TemplateWriter {
     }
   }
 
-  [[nodiscard]] std::vector<Symbol> words() const {
+  [[nodiscard]] std::vector<Symbol> words(const std::vector<Token>& tokens) const {
     std::vector<Symbol> symbols;
-    symbols.reserve(tokens_.size());
-    for (const Token& token : tokens_) {
+    symbols.reserve(tokens.size());
+    for (const Token& token : tokens) {
       std::uint64_t word = word_of_operand(token);
       const auto mix = [&word](std::uint64_t value) {
         word = (word ^ (value + 0x9e3779b97f4a7c15ULL + (word << 6U) + (word >> 2U))) * 0xbf58476d1ce4e5b9ULL;

@@ -89,8 +89,9 @@ ObfuscatedJob hidden_among_others(const synth::Recording& recording, const Obfus
   for (const synth::Recording& other : read_recordings(others)) {
     synth::add_support(obfuscated(other, command).made.job, support);
   }
-  done.report.pieces =
-      synth::hide_rare(done.made, done.model.jobs.front(), done.gpu, command.options, support);
+  synth::ObfuscateOptions options = command.options;
+  options.alone = collective_times(done.machine, done.gpu);
+  done.report.pieces = synth::hide_rare(done.made, done.model.jobs.front(), done.gpu, options, support);
   check(done.made.job);
   return done;
 }

@@ -26,6 +26,8 @@ struct LayeredSizes {
   std::int64_t hidden = 256, tokens = 480;
   std::uint32_t ranks = 4;
   DataType type = DataType::BF16;
+  CollectiveKind reduction = CollectiveKind::AllReduce;
+  int reduced_at_once = 1;  ///< layers
   std::string secret = "AcmeMegaModelV7";  ///< in every name
 };
 
@@ -56,12 +58,16 @@ inline void write_backward(ProgramBuilder& rank, const LayeredSizes& of, StreamI
     launch_product(rank, of, stream, Gemm{1, 4 * of.hidden, of.hidden, of.tokens});
     launch_product(rank, of, stream, Gemm{1, of.tokens, of.hidden, 4 * of.hidden});
     launch_product(rank, of, stream, Gemm{1, of.hidden, 4 * of.hidden, of.tokens});
+    if ((layer + 1) % of.reduced_at_once != 0) {
+      rank.end_range();
+      continue;
+    }
     const EventId ready = rank.event();
     rank.record(stream, ready);
     rank.stream_wait(reducing, ready);
-    const double bytes = 8 * size_of(of.type).in_base_units() * static_cast<double>(of.hidden) *
+    const double bytes = 8 * of.reduced_at_once * size_of(of.type).in_base_units() * static_cast<double>(of.hidden) *
                          static_cast<double>(of.hidden);
-    rank.collective(reducing, {CollectiveKind::AllReduce, of.type, world, Bytes{bytes}, {}, 0});
+    rank.collective(reducing, {of.reduction, of.type, world, Bytes{bytes}, {}, 0});
     rank.end_range();
   }
 }

@@ -62,6 +62,22 @@ TEST(Aggregate, RowsOfKernelsAndCollectivesBecomeOne) {
   EXPECT_FLOAT_EQ(job.programs.front()->threads.front().instructions.front().lead, static_cast<float>(kTick));
 }
 
+// Alone, a collective takes 3 ticks and its bytes: one of two loses 3 ticks. The one that stayed loses none.
+TEST(Aggregate, LatenciesOfMergedCollectivesStayAsAKernel) {
+  const Fabric fabric = tick_machine(2);
+  Script rank{{"compute", "nccl"}, {"world"}};
+  for (int i = 0; i < 3; ++i) rank.all_reduce(1, 0, worth(10 + i));
+  rank.wait_device();
+  Job job = job_of(fabric, {rank, rank}, {{"world", {0, 1}}});
+  AggregateOptions options;
+  options.alone = [](const CollectiveCall& call, const ProcessGroup& group) {
+    EXPECT_EQ(group.ranks.size(), 2U);
+    return 3 * kTick + call.size / worth(1) * kTick;
+  };
+  static_cast<void>(aggregate(job, tick_gpu(), options));
+  EXPECT_THAT(listing(*job.programs.front()), ElementsAre("3", "reduce 21", "reduce 12", "other"));
+}
+
 TEST(Aggregate, CopiesAndWhatStaysDivideARow) {
   const Fabric fabric = tick_machine(1);
   Script rank{{"compute"}};

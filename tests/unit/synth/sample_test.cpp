@@ -90,6 +90,19 @@ TEST(Sample, KnobsOfOneJobGiveTheBiggerJob) {
   EXPECT_EQ(made.repairs, 0U);
 }
 
+// Gradients of three layers are scattered at once: a block is one layer all the same.
+TEST(Sample, LayersAreNotThoseOfAReduceScatter) {
+  LayeredSizes sizes;
+  sizes.layers = 12;
+  sizes.reduction = CollectiveKind::ReduceScatter;
+  sizes.reduced_at_once = 3;
+  SampleOptions options;
+  options.symbols = {{"layers", 18}};
+  LayeredSizes truth = sizes;
+  truth.layers = 18;
+  expect_alike(sample(fitted({sizes}), a100(), options).job, layered_job(truth));
+}
+
 // hidden = tokens in the first job; the second tells them apart.
 TEST(Sample, TwoJobsTellWhatOneLeavesOpen) {
   LayeredSizes first;

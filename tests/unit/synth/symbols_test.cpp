@@ -86,6 +86,14 @@ Item block(std::uint32_t count, std::size_t launches) {
   return item;
 }
 
+/// Two products of unlike shapes.
+Template of_kernels(std::vector<Item> body) {
+  Template tmpl;
+  for (const std::int64_t n : {64, 128}) tmpl.kernels.push_back({{"k", DataType::FP32, Gemm{1, 64, n, 64}}, {}, 0, 0, 1});
+  tmpl.body = std::move(body);
+  return tmpl;
+}
+
 TEST(Symbols, CountsOfLayersGrowWithThem) {
   const Symbols before{{"layers", 12}};
   const Symbols after{{"layers", 36}};
@@ -99,8 +107,20 @@ TEST(Symbols, CountsOfLayersGrowWithThem) {
 }
 
 TEST(Symbols, LayersAreTheCountThatMostIsIn) {
-  EXPECT_EQ(layers_of({block(12, 10), block(4, 3), block(12, 20)}), 12U);
-  EXPECT_EQ(layers_of({launch(0), block(2, 10)}), 0U);
+  EXPECT_EQ(layers_of(of_kernels({block(12, 10), block(4, 3), block(12, 20)})), 12U);
+  EXPECT_EQ(layers_of(of_kernels({launch(0), block(2, 10)})), 0U);
+}
+
+// Six layers in a row, one before and one behind: kernels of a layer are launched eight times.
+TEST(Symbols, LayersBesideTheirBlockCount) {
+  const Item layer[] = {launch(0), launch(1), launch(1)};
+  Item row;
+  row.count = 6;
+  row.body.assign(std::begin(layer), std::end(layer));
+  std::vector<Item> body(std::begin(layer), std::end(layer));
+  body.push_back(row);
+  body.insert(body.end(), std::begin(layer), std::end(layer));
+  EXPECT_EQ(layers_of(of_kernels(body)), 8U);
 }
 
 }  // namespace
