@@ -74,7 +74,7 @@ told "import nvidia-smi's matrix, topology"
 
 # From scripts.
 printf 'name: from a script\ncluster: dgx1v\nworkload: { model: dlrm_default, global_batch: 8192 }\nparallelism: { ranks: 8 }\n' |
-  lockstep run - --no-timeline --json - -q | grep -q '"step_time_s"'
+  lockstep run - --no-timeline --json - -q | grep '"step_time_s"' >/dev/null
 told "run - --json -"
 lockstep sweep gpt2_8xa100 --set workload.global_batch=32,64,128 -o sweep >/dev/null 2>&1
 test -s sweep/sweep.csv
