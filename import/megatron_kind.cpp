@@ -9,7 +9,7 @@
 namespace lockstep::importing {
 namespace {
 
-/// What names a kind of model in a command.
+/// A kind of model and all that names it in a command.
 struct KindRow {
   std::string_view name;
   bool is_modelled;

@@ -14,7 +14,7 @@
 namespace lockstep::importing {
 namespace {
 
-/// Of a functional test's model_config.yaml.
+/// The key of a functional test's arguments, in model_config.yaml.
 const char* const kArguments = "MODEL_ARGS";
 
 bool is_option(const std::string& word) {

@@ -5,7 +5,7 @@
 
 namespace lockstep::importing {
 
-/// What is wrong with a draft's scenario, in the words of the files that it was read from: keys of the
+/// Says what is wrong with a draft's scenario in the words of the files that it was read from: keys of the
 /// scenario get the names that they have there, Megatron-LM's arguments where these are in a command line.
 /// @param document the name of the scenario, which no user has; a problem there is placed at the first key
 /// read
