@@ -44,15 +44,15 @@ def parse_ranks(text):
     return ranks
 
 
-def side_by_side(first, second, titles):
+def side_by_side(one, other, titles):
     """Both traces in one, each from its own first slice on; names of processes say which is which."""
     events, pids = [], {}
-    for number, trace in enumerate((first, second)):
-        starts = [event["ts"] for event in trace["traceEvents"] if event.get("ph") == "X"]
+    for number, trace in enumerate((one, other)):
+        first = min((event["ts"] for event in trace["traceEvents"] if event.get("ph") == "X"), default=0)
         for event in trace["traceEvents"]:
             event = {**event, "pid": pids.setdefault((number, event.get("pid")), len(pids))}
             if "ts" in event and event.get("ph") != "M":
-                event["ts"] -= min(starts, default=0)
+                event["ts"] -= first
             if event.get("ph") == "M" and event["name"] == "process_name":
                 event["args"] = {"name": f"{event['args']['name']}, {titles[number]}"}
             if "id" in event:
