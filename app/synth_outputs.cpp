@@ -138,10 +138,11 @@ synth::CollectiveTime collective_times(const SynthMachine& machine, const GpuSpe
     CollectivePlanner planner;
     Times(const std::string& cluster, const GpuSpec& gpu, const ConfigPath& configs)
         : fabric{fabric_of(cluster, configs)},
-          planner{fabric, {read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric, gpu)),
-                                                        configs),
-                           {},
-                           {}}} {}
+          planner{
+              fabric,
+              {read_file<CollectiveProfile>(configs.find("profiles", usual_profile(fabric, gpu)), configs),
+               {},
+               {}}} {}
   };
   const auto times = std::make_shared<Times>(machine.cluster, gpu, ConfigPath::standard());
   return [times](const CollectiveCall& call, const ProcessGroup& group) {

@@ -304,12 +304,12 @@ class AggregateWriter {
   double gap_;
   std::vector<KernelTiming> times_;
   KeptInstructions kept_;
-  std::vector<std::vector<Instruction>> made_;  // operands of work that is kept
-  std::vector<std::vector<double>> lost_;       // seconds of latency before a collective that is kept
+  std::vector<std::vector<Instruction>> made_;   // operands of work that is kept
+  std::vector<std::vector<double>> lost_;        // seconds of latency before a collective that is kept
   std::vector<std::vector<double>> lag_before_;  // seconds, of work
   std::map<std::tuple<CollectiveKind, std::uint32_t, double>, double> alone_;
-  std::vector<std::optional<Piece>> open_;      // by stream
-  std::vector<std::optional<Spot>> lags_;       // by stream: that of the next work
+  std::vector<std::optional<Piece>> open_;  // by stream
+  std::vector<std::optional<Spot>> lags_;   // by stream: that of the next work
   std::map<std::uint32_t, std::uint32_t> events_;
   InternTable<KernelCall, &hash_of> kernels_;
   InternTable<CollectiveCall, &hash_of> calls_;

@@ -29,9 +29,9 @@ struct AggregateReport {
 
 /// Replaces rows of kernels by one kernel `compute` each, that takes as long, and rows of collectives of one
 /// kind, group and thread by one with all their bytes, where the last of them was. The number of collectives
-/// becomes a power of two. The latencies that they lose are a kernel before them on their stream. Waits and records that order nothing any more go; so do ranges and names of host
-/// work, whose time stays. Messages, uneven all-to-alls, copies from and to hosts, and what differs by rank
-/// stay.
+/// becomes a power of two. The latencies that they lose are a kernel before them on their stream. Waits and
+/// records that order nothing any more go; so do ranges and names of host work, whose time stays. Messages,
+/// uneven all-to-alls, copies from and to hosts, and what differs by rank stay.
 ///
 /// A row ends where its stream waits for work of another stream, or is waited for: work depends on no more
 /// than it did, but for what merged collectives carry.

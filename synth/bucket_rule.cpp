@@ -56,8 +56,8 @@ struct FilledBucket {
   double elements = 0;
   double element_bytes = 0;
   double gradients = 0;  ///< their elements
-  double last = 0;    ///< elements of the last matrix and of what is behind it
-  double behind = 0;  ///< elements of vectors behind it
+  double last = 0;       ///< elements of the last matrix and of what is behind it
+  double behind = 0;     ///< elements of vectors behind it
   std::size_t matrices = 0, delay = 0;
 };
 
@@ -89,16 +89,18 @@ class RuleReader {
     for (std::size_t i = 0; i + 1 < filled_.size(); ++i) {
       const FilledBucket& bucket = filled_[i];
       const double told = rule.beside * bucket.gradients;
-      if (bucket.gradients == 0 || std::abs(told - bucket.elements) > kClose * bucket.elements) return std::nullopt;
+      if (bucket.gradients == 0 || std::abs(told - bucket.elements) > kClose * bucket.elements)
+        return std::nullopt;
       if (i > 0) others.narrow(bucket, rule.beside);
     }
     Limits first;
     first.narrow(filled_.front(), rule.beside);
     if (others.is_empty() || first.is_empty() || !tells_limit(others)) return std::nullopt;
     rule.others = limit(others, kOthers);
-    rule.first = first.contains(kFirst / filled_.front().element_bytes) ? kFirst / filled_.front().element_bytes
-                 : first.contains(rule.others)                           ? rule.others
-                                                                         : first.most;
+    rule.first = first.contains(kFirst / filled_.front().element_bytes)
+                     ? kFirst / filled_.front().element_bytes
+                 : first.contains(rule.others) ? rule.others
+                                               : first.most;
     const FilledBucket& last = filled_.back();
     const double rest = last.elements - rule.beside * last.gradients - tied_;
     if (rest < -kClose * last.elements) return std::nullopt;

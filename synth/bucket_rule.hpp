@@ -7,8 +7,8 @@
 
 namespace lockstep::synth {
 
-/// How buckets of whole gradients fill, read off those of a job: gradients join the open bucket in their order,
-/// and the one that fills it closes it. *Source*: torch/csrc/distributed/c10d/reducer.cpp,
+/// How buckets of whole gradients fill, read off those of a job: gradients join the open bucket in their
+/// order, and the one that fills it closes it. *Source*: torch/csrc/distributed/c10d/reducer.cpp,
 /// compute_bucket_assignment_by_size.
 struct BucketRule {
   double first = 0, others = 0;  ///< elements that close the first bucket, the others
@@ -19,8 +19,8 @@ struct BucketRule {
 };
 
 /// The rule that gives all buckets of @p tmpl to 2 %; none where there is no such rule (gradients of several
-/// steps or micro-batches, buckets of slices or of layers, fewer than three buckets). Of the limits that explain the
-/// buckets, PyTorch's defaults come first (1 MiB, 25 MiB).
+/// steps or micro-batches, buckets of slices or of layers, fewer than three buckets). Of the limits that
+/// explain the buckets, PyTorch's defaults come first (1 MiB, 25 MiB).
 [[nodiscard]] std::optional<BucketRule> bucket_rule(const Template& tmpl, const Symbols& fitted);
 
 /// Fills buckets by a rule, for other sizes.
@@ -28,8 +28,8 @@ class BucketFiller {
  public:
   BucketFiller(const BucketRule& rule, const Symbols& symbols) : rule_{rule}, symbols_{symbols} {}
 
-  /// A kernel ends. @returns whether its gradient, of a matrix, closes the bucket. Gradients of vectors beside
-  /// it still join until take().
+  /// A kernel ends. @returns whether its gradient, of a matrix, closes the bucket. Gradients of vectors
+  /// beside it still join until take().
   bool add(const KernelEntry& kernel);
 
   /// Elements of the bucket that is closed; the next one opens.

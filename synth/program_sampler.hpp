@@ -69,10 +69,10 @@ class ProgramSampler {
   std::optional<BucketRule> rule_;      // of the recorded buckets
   std::optional<BucketFiller> filler_;  // while a Program with other parameters is drawn
   std::optional<std::size_t> delay_;    // tokens before the collective of a full bucket
-  std::size_t closed_ = 0;       // buckets
-  std::vector<double> growths_;  // of kernels: outside of layers, within one, in rows
-  Program program_;              // has each kernel once for each of them
-  std::vector<double> seconds_;  // by kernel
+  std::size_t closed_ = 0;              // buckets
+  std::vector<double> growths_;         // of kernels: outside of layers, within one, in rows
+  Program program_;                     // has each kernel once for each of them
+  std::vector<double> seconds_;         // by kernel
   std::vector<Token> tokens_;
 };
 

@@ -186,7 +186,8 @@ std::uint32_t layers_of(const Template& tmpl) {
     count_launches(tmpl, item.body, 1, within);
     for (const auto& [kernel, count] : within) {
       const std::uint64_t times = all[kernel] / count;
-      if (all[kernel] % count == 0 && times >= item.count && times <= item.count + kMostBeside) ++votes[times];
+      if (all[kernel] % count == 0 && times >= item.count && times <= item.count + kMostBeside)
+        ++votes[times];
     }
   }
   const auto most = std::ranges::max_element(votes, {}, [](const auto& entry) { return entry.second; });

@@ -19,8 +19,8 @@ namespace lockstep::synth {
 /// most of the block's kernels are launched. 0 when nothing is repeated at least three times.
 [[nodiscard]] std::uint32_t layers_of(const Template& tmpl);
 
-/// How often a block, of no layer itself, is repeated with other layers: counts that are layers, or a multiple, grow with them;
-/// those up to two off grow by as many.
+/// How often a block, of no layer itself, is repeated with other layers: counts that are layers, or a
+/// multiple, grow with them; those up to two off grow by as many.
 [[nodiscard]] std::uint32_t count_with(const Item& block, const Symbols& symbols, const Symbols& fitted);
 
 /// Whether that is more than it is with more layers.

@@ -49,73 +49,39 @@ class Refinement {
 
   Candidate run() {
     std::int64_t simulated = 0;
-    std::int64_t tried = 0;
-    while (tried < kTriesOfEach * options_.simulations && simulated < options_.simulations) {
-      const std::vector<Change> changes = drawn(tried, options_.simulations - simulated);
-      if (changes.empty()) {
+    for (std::int64_t tried = 0; tried < kTriesOfEach * options_.simulations; ++tried) {
+      if (simulated == options_.simulations || options_.stopped()) {
         break;
       }
-      std::vector<EmbeddingPlan> plans;
-      for (const Change& change : changes) {
-        plans.push_back(plan_of(change.pieces, best_.split));
+      sharding::DeviceState changed = state_;
+      if (!changes_.make(changed, changed.slowest()) ||
+          changed.judge_again() > (1 + kClearlyWorse) * state_.cost()) {
+        continue;
       }
-      const std::vector<std::optional<Seconds>> steps = simulator_.step_times(plans);
-      for (std::size_t i = 0; i < changes.size(); ++i) {
-        if (options_.stopped()) {
-          return std::move(best_);
-        }
-        const double left = 1 - static_cast<double>(simulated) / static_cast<double>(options_.simulations);
-        ++simulated;
-        simulator_.count(steps[i]);
-        tried = changes[i].tried;
-        changes_ = changes[i].after;
-        if (steps[i] && *steps[i] <= (1 + kFirstThreshold * left * left) * step_) {
-          take(changes[i], std::move(plans[i]), *steps[i]);
-          break;  // those behind it were drawn from the plan before
-        }
-      }
+      const double left = 1 - static_cast<double>(simulated) / static_cast<double>(options_.simulations);
+      ++simulated;
+      cost_model(std::move(changed), kFirstThreshold * left * left);
     }
     return std::move(best_);
   }
 
  private:
-  /// A change that is worth a simulation.
-  struct Change {
-    sharding::DeviceState state;
-    sharding::Plan pieces;
-    sharding::SmallChanges after;  // draws the next ones
-    std::int64_t tried = 0;        // changes drawn up to this one
-  };
-
-  /// The next changes as they are drawn while none is taken: one for each thread, @p most at most.
-  std::vector<Change> drawn(std::int64_t tried, std::int64_t most) {
-    std::vector<Change> found;
-    sharding::SmallChanges changes = changes_;
-    const auto wanted = std::min(static_cast<std::size_t>(most), simulator_.jobs());
-    for (; tried < kTriesOfEach * options_.simulations && found.size() < wanted; ++tried) {
-      if (options_.stopped()) {
-        break;
-      }
-      sharding::DeviceState changed = state_;
-      if (changes.make(changed, changed.slowest()) &&
-          changed.judge_again() <= (1 + kClearlyWorse) * state_.cost()) {
-        sharding::Plan pieces = changed.plan();
-        found.push_back({std::move(changed), std::move(pieces), changes, tried + 1});
-      }
-    }
-    return found;
-  }
-
   static std::optional<Exchanges> exchanges_of(const ShardingProblem& problem, const PlacementSplit& split) {
     return split.by_nodes ? std::optional{problem.exchanges_of_nodes()} : std::nullopt;
   }
 
-  void take(const Change& change, EmbeddingPlan plan, Seconds step) {
-    state_ = change.state;
-    step_ = step;
+  void cost_model(sharding::DeviceState changed, double threshold) {
+    const sharding::Plan pieces = changed.plan();
+    EmbeddingPlan plan = plan_of(pieces, best_.split);
+    const std::optional<Seconds> step = simulator_.step_time(plan);
+    if (!step || *step > (1 + threshold) * step_) {
+      return;
+    }
+    state_ = std::move(changed);
+    step_ = *step;
     if (step_ < *best_.step) {
       best_.plan = std::move(plan);
-      best_.pieces = change.pieces;
+      best_.pieces = pieces;
       best_.step = step_;
       options_.found(best_);
     }

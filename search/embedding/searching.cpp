@@ -43,7 +43,7 @@ constexpr double kQuestion = 0.2e-6, kQuestionOfDevice = 0.025e-6, kSimulationOf
 Searching::Searching(const ShardingProblem& problem, const Progress& progress, BestSoFar& best,
                      const SearchLimits& limits, std::uint64_t seed)
     : problem_{problem},
-      simulator_{problem, limits.jobs},
+      simulator_{problem},
       progress_{progress},
       best_{best},
       limits_{limits},

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "search/embedding/sharding_problem.hpp"
@@ -18,9 +15,8 @@ namespace lockstep {
 /// recorded. The answers are those of ShardingProblem::step_time(), to the last bit.
 class StepSimulator {
  public:
-  /// The problem must outlive it. @param jobs plans that are simulated at once, at most
-  explicit StepSimulator(const ShardingProblem& problem, std::size_t jobs = 1);
-  ~StepSimulator();
+  /// The problem must outlive it.
+  explicit StepSimulator(const ShardingProblem& problem);
   StepSimulator(const StepSimulator&) = delete;
   StepSimulator& operator=(const StepSimulator&) = delete;
 
@@ -28,24 +24,16 @@ class StepSimulator {
   /// @throws InputError for what else does not fit
   [[nodiscard]] std::optional<Seconds> step_time(const EmbeddingPlan& plan);
 
-  /// The same of several plans, by as many threads, jobs() at most. What is used of the answers is to be
-  /// counted: others were simulated in vain, more of them with more threads.
-  [[nodiscard]] std::vector<std::optional<Seconds>> step_times(std::span<const EmbeddingPlan> plans);
-  void count(const std::optional<Seconds>& used) { simulations_ += used ? 1 : 0; }
-
-  [[nodiscard]] std::size_t jobs() const { return jobs_; }
-  /// Those asked for by step_time(), and those counted.
   [[nodiscard]] std::uint64_t simulations() const { return simulations_; }
-  [[nodiscard]] const std::vector<KnownKernels>& kernels() const;
+  [[nodiscard]] const std::vector<KnownKernels>& kernels() const { return known_; }
 
  private:
-  class Bench;
-
-  Bench& bench(std::size_t number);
-
   const ShardingProblem& problem_;
-  std::size_t jobs_;
-  std::vector<std::unique_ptr<Bench>> benches_;  // one for each thread; made when it is first needed
+  ResolvedScenario resolved_;
+  CollectivePlanner planner_;
+  std::vector<KnownKernels> known_;
+  SimulationInput input_;
+  SimulationOptions options_;
   std::uint64_t simulations_ = 0;
 };
 

@@ -27,7 +27,7 @@ struct LayeredSizes {
   std::uint32_t ranks = 4;
   DataType type = DataType::BF16;
   CollectiveKind reduction = CollectiveKind::AllReduce;
-  int reduced_at_once = 1;  ///< layers
+  int reduced_at_once = 1;                 ///< layers
   std::string secret = "AcmeMegaModelV7";  ///< in every name
 };
 
@@ -65,8 +65,8 @@ inline void write_backward(ProgramBuilder& rank, const LayeredSizes& of, StreamI
     const EventId ready = rank.event();
     rank.record(stream, ready);
     rank.stream_wait(reducing, ready);
-    const double bytes = 8 * of.reduced_at_once * size_of(of.type).in_base_units() * static_cast<double>(of.hidden) *
-                         static_cast<double>(of.hidden);
+    const double bytes = 8 * of.reduced_at_once * size_of(of.type).in_base_units() *
+                         static_cast<double>(of.hidden) * static_cast<double>(of.hidden);
     rank.collective(reducing, {of.reduction, of.type, world, Bytes{bytes}, {}, 0});
     rank.end_range();
   }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kBytes = 4, kMebibyte = 1024 * 1024;
 
-/// The backward pass of layers that have matrices of hidden x 4, 1 and 3 hidden, with a bias each: buckets as PyTorch's DistributedDataParallel closes them.
+/// The backward pass of layers that have matrices of hidden x 4, 1 and 3 hidden, with a bias each: buckets as
+/// PyTorch's DistributedDataParallel closes them.
 class ReducedJob {
  public:
   ReducedJob(double hidden, int layers, double most = 25 * kMebibyte) : most_{most} {
@@ -61,7 +62,8 @@ class ReducedJob {
     Token call;
     call.op = Opcode::Collective;
     call.operand = static_cast<std::uint32_t>(tmpl_.calls.size());
-    tmpl_.calls.push_back({{CollectiveKind::AllReduce, DataType::FP32, 0, Bytes{kBytes * elements}, {}, 0}, {}, 1});
+    tmpl_.calls.push_back(
+        {{CollectiveKind::AllReduce, DataType::FP32, 0, Bytes{kBytes * elements}, {}, 0}, {}, 1});
     tmpl_.buckets.push_back({static_cast<std::uint32_t>(tmpl_.body.size() - 1), 1, {call}});
     sizes_.push_back(elements);
     open_ = 0;

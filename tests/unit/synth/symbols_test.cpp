@@ -89,7 +89,8 @@ Item block(std::uint32_t count, std::size_t launches) {
 /// Two products of unlike shapes.
 Template of_kernels(std::vector<Item> body) {
   Template tmpl;
-  for (const std::int64_t n : {64, 128}) tmpl.kernels.push_back({{"k", DataType::FP32, Gemm{1, 64, n, 64}}, {}, 0, 0, 1});
+  for (const std::int64_t n : {64, 128})
+    tmpl.kernels.push_back({{"k", DataType::FP32, Gemm{1, 64, n, 64}}, {}, 0, 0, 1});
   tmpl.body = std::move(body);
   return tmpl;
 }

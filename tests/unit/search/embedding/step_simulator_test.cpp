@@ -112,26 +112,6 @@ TEST(Refinement, IsNeverWorseAndDoesTheSameAgain) {
   EXPECT_EQ(refined(problem, simulator, start, options).step, start.step);
 }
 
-// Three plans at once: the changes behind one that is taken were simulated in vain, and are not counted.
-TEST(Refinement, DoesTheSameWithSeveralThreads) {
-  const ShardingProblem problem = problem_on("dgx1v x 1", 4);
-  std::vector<Candidate> found;
-  std::vector<std::uint64_t> counted;
-  for (const std::size_t jobs : {1U, 3U}) {
-    StepSimulator simulator{problem, jobs};
-    Candidate start = candidate_by(sharding::method_called("round_robin"), problem, little()).value();
-    start.step = simulator.step_time(start.plan);
-    RefinementOptions options;
-    options.simulations = 40;
-    found.push_back(refined(problem, simulator, start, options));
-    counted.push_back(simulator.simulations());
-  }
-  EXPECT_EQ(found[0].pieces, found[1].pieces);
-  EXPECT_EQ(found[0].step, found[1].step);
-  EXPECT_EQ(counted[0], 41U);
-  EXPECT_EQ(counted[1], 41U);
-}
-
 /// Two nodes: some tables by rows of a node, each node with some where there are two.
 TEST(PlacementSplits, OfSeveralNodesCutTablesByTheRowsOfANode) {
   const ShardingProblem problem = problem_on("dgx_a100 x 2", 16);
