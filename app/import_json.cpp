@@ -18,6 +18,8 @@ const char* name_of(importing::Remark::Kind kind) {
       return "not_modelled";
     case importing::Remark::Kind::Unknown:
       return "unknown";
+    case importing::Remark::Kind::Unsaid:
+      return "unsaid";
     case importing::Remark::Kind::NoEffect:
       break;
   }

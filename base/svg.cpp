@@ -35,11 +35,13 @@ constexpr auto kLeft = std::to_array<Corner>({{-1.4, 0}, {0.85, -1.25}, {0.85, 1
 constexpr std::array<std::span<const Corner>, 7> kCorners{kSquare, kUp,    kDiamond, kDown,
                                                           kCross,  kRight, kLeft};
 
-/// Greys take the colours of the page around the picture, or of the reader's light or dark mode where it
-/// stands alone. A viewer without style sheets shows the greys as they are written.
+/// Greys and colours of series take those of the page around the picture (report.css has the same names), or
+/// of the reader's light or dark mode where it stands alone. A viewer without style sheets shows them as
+/// written.
 constexpr const char* kStyle = R"(
 <style>
-@media (prefers-color-scheme: dark) { svg.chart:root { --paper: #0f1318; --panel: #1d242d; --ink: #e6eaee; --muted: #9aa6b2; --grid: #2c343d } }
+@media (prefers-color-scheme: dark) { svg.chart:root { --paper: #0f1318; --panel: #1d242d; --ink: #e6eaee; --muted: #9aa6b2; --grid: #2c343d; 
+  --blue: #3d9bd6; --orange: #e9ad28; --green: #2bb88f; --red: #ee7a33; --pink: #d98fb8; --sky: #7cc4ee } }
 svg.chart > rect[fill="white"] { fill: var(--paper, #ffffff) }
 svg.chart [stroke="white"] { stroke: var(--paper, #ffffff) }
 svg.chart text:not([fill]), svg.chart [fill="#000000"] { fill: var(--ink, #1b1f24) }
@@ -47,6 +49,18 @@ svg.chart [stroke="#000000"] { stroke: var(--ink, #1b1f24) }
 svg.chart [fill="#444444"], svg.chart [fill="#666666"] { fill: var(--muted, #57606a) }
 svg.chart [stroke="#444444"], svg.chart [stroke="#888888"] { stroke: var(--muted, #57606a) }
 svg.chart [stroke="#dddddd"], svg.chart [stroke="#eeeeee"], svg.chart [stroke="#bbbbbb"] { stroke: var(--grid, #dde2e7) }
+svg.chart [fill="#0072b2"] { fill: var(--blue, #0072b2) }
+svg.chart [stroke="#0072b2"] { stroke: var(--blue, #0072b2) }
+svg.chart [fill="#e69f00"] { fill: var(--orange, #e69f00) }
+svg.chart [stroke="#e69f00"] { stroke: var(--orange, #e69f00) }
+svg.chart [fill="#009e73"] { fill: var(--green, #009e73) }
+svg.chart [stroke="#009e73"] { stroke: var(--green, #009e73) }
+svg.chart [fill="#d55e00"] { fill: var(--red, #d55e00) }
+svg.chart [stroke="#d55e00"] { stroke: var(--red, #d55e00) }
+svg.chart [fill="#cc79a7"] { fill: var(--pink, #cc79a7) }
+svg.chart [stroke="#cc79a7"] { stroke: var(--pink, #cc79a7) }
+svg.chart [fill="#56b4e9"] { fill: var(--sky, #56b4e9) }
+svg.chart [stroke="#56b4e9"] { stroke: var(--sky, #56b4e9) }
 svg.chart [fill="#e8eef4"], svg.chart [fill="#fafafa"] { fill: var(--panel, #f3f6f9) }
 </style>
 )";

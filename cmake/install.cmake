@@ -26,6 +26,7 @@ add_custom_target(editor_schemas  # for the files of the source tree
   DEPENDS ${schema_files})
 
 add_custom_target(lockstep_manual ALL DEPENDS lockstep.1 lockstep.bash lockstep.zsh lockstep.fish)
+add_dependencies(lockstep_manual lockstep_schemas)  # both are what `cmake --install` looks for beside the program
 
 install(TARGETS lockstep RUNTIME)
 install(DIRECTORY configs scenarios ${PROJECT_BINARY_DIR}/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)

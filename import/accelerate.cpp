@@ -134,7 +134,7 @@ class Accelerate {
       set("deepspeed_config.gradient_clipping", "W.clip_gradients", "true");
     }
     if (const Setting* file = settings_.use("deepspeed_config.deepspeed_config_file")) {
-      draft_.remark(Remark::Kind::Unknown, source_of(*file), "give this file on the command line too");
+      draft_.remark(Remark::Kind::Unsaid, source_of(*file), "give this file on the command line too");
     }
   }
 

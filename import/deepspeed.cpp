@@ -98,8 +98,7 @@ class DeepSpeed {
       return;
     }
     if (is_auto(*setting)) {
-      draft_.remark(Remark::Kind::Unknown, source_of(*setting),
-                    "is \"auto\": the Trainer's arguments say it");
+      draft_.remark(Remark::Kind::Unsaid, source_of(*setting), "is \"auto\": the Trainer's arguments say it");
       return;
     }
     draft_.set(path, std::to_string(whole_number_of(*setting)), source_of(*setting));

@@ -14,12 +14,13 @@
 
 namespace lockstep::importing {
 
-/// A key that a file has, and no key of the scenario says.
+/// A key that a file has, or has not, and no key of the scenario says.
 struct Remark {
   enum class Kind : std::uint8_t {
     Conflict,     ///< two files say different things
     NotModelled,  ///< may change the time of a step, and Lockstep has no equivalent
     Unknown,      ///< not understood
+    Unsaid,       ///< what the file does not say; the sentence says what is assumed, or what else to give
     NoEffect,     ///< understood, and without effect on the time of a step
   };
   Kind kind = Kind::Unknown;
@@ -43,6 +44,13 @@ enum class Trainer : std::uint8_t { Unsaid, HuggingFace, DeepSpeed, Megatron, To
 struct Source {
   SourceLocation at;
   std::string key;
+};
+
+/// A kind of model that a file names without its sizes.
+struct NamedKind {
+  Source source;     ///< what names it
+  std::string name;  ///< `T5`
+  bool is_modelled = true;
 };
 
 class Draft {
@@ -69,6 +77,8 @@ class Draft {
 
   std::vector<std::string> read;  ///< what was recognised: `config.json: model of Hugging Face`
   Trainer trainer = Trainer::Unsaid;
+  bool has_arguments = false;                     ///< of Megatron-LM, as a command line has them
+  std::optional<NamedKind> kind;                  ///< where a file names one
   std::string fsdp;                               ///< `fsdp` or `fsdp2` where a file says that FSDP shards
   std::optional<int> nodes, gpus_per_node, gpus;  ///< of the job
   std::string gpu;                                ///< a name of configs/gpus, where a file says which

@@ -113,13 +113,7 @@ class HubModel {
     copy("qk_nope_head_dim", "T.head_size");
     static_cast<void>(settings_.use("num_key_value_heads"));  // as many as heads: the latent stands for them
     static_cast<void>(settings_.use("head_dim"));
-    if (settings_.whole_number("q_lora_rank")) {
-      copy("q_lora_rank", "T.latent_attention.query_rank");
-    } else {
-      draft_.remark(Remark::Kind::NotModelled, source_of(*settings_.use("kv_lora_rank")),
-                    "queries without a latent vector: they get one as wide as the model");
-      copy("hidden_size", "T.latent_attention.query_rank");
-    }
+    copy("q_lora_rank", "T.latent_attention.query_rank");  // null: queries come straight from the input
   }
 
   /// Keys whose usual value is what the layers here do, and whose other values they do not.

@@ -101,7 +101,7 @@ class IbReader {
     std::ranges::sort(network_.hosts);
     std::ranges::stable_sort(network_.ports, {}, &Network::Port::host);
     for (const std::string& host : odd) {
-      draft.remark(Remark::Kind::Unknown, {{file_.name, 1, 1}, host},
+      draft.remark(Remark::Kind::Unsaid, {{file_.name, 1, 1}, host},
                    "the speed of its port is not EDR, HDR or NDR; HDR is assumed");
     }
     for (const auto& [pair, row] : cables_) {  // both ends list a cable

@@ -50,10 +50,11 @@ void megatron_model(const TransformerSpec& model, LaunchFlags& out) {
   out.add(!model.tied, "--untie-embeddings-and-output-weights");
   out.add(!model.dropout, "--attention-dropout 0 --hidden-dropout 0");
   if (const auto& latent = model.latent_attention) {
-    out.add(true, fmt::format("--multi-latent-attention --q-lora-rank {} --kv-lora-rank {} --qk-head-dim {} "
+    out.add(true, fmt::format("--multi-latent-attention --kv-lora-rank {} --qk-head-dim {} "
                               "--qk-pos-emb-head-dim {} --v-head-dim {}",
-                              latent->query_rank, latent->key_value_rank, model.size_of_head(),
-                              latent->rotary_size, latent->value_size));
+                              latent->key_value_rank, model.size_of_head(), latent->rotary_size,
+                              latent->value_size));
+    out.add(latent->query_rank.has_value(), fmt::format("--q-lora-rank {}", latent->query_rank.value_or(0)));
   }
 }
 

@@ -15,7 +15,7 @@ std::optional<int> count_of(Settings& settings, Draft& draft, std::initializer_l
     }
     std::string text = setting->value.scalar;
     if (text.find('$') != std::string::npos || text == "auto" || text == "gpu") {
-      draft.remark(Remark::Kind::Unknown, source_of(*setting),
+      draft.remark(Remark::Kind::Unsaid, source_of(*setting),
                    "is '" + text + "', which the file does not say");
       continue;
     }

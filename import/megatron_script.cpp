@@ -7,11 +7,15 @@
 
 #include "base/error.hpp"
 #include "import/launcher.hpp"
+#include "import/megatron_kind.hpp"
 #include "import/megatron_settings.hpp"
 #include "import/shell_script.hpp"
 
 namespace lockstep::importing {
 namespace {
+
+/// The key of a functional test's arguments, in model_config.yaml.
+const char* const kArguments = "MODEL_ARGS";
 
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
@@ -100,11 +104,42 @@ Settings batch_options(const SourceFile& file) {
   return settings;
 }
 
+/// Sizes of a kind of model that is not modelled are taken for those of a transformer.
+void note_other_layers(Draft& draft) {
+  if (!draft.kind || draft.kind->is_modelled || !draft.has("T.layers")) {
+    return;
+  }
+  const std::string& key = draft.kind->source.key;
+  const bool is_noted = std::ranges::any_of(draft.remarks(), [&](const Remark& remark) {
+    return remark.kind == Remark::Kind::NotModelled && remark.key == key;
+  });
+  if (!is_noted) {
+    draft.remark(Remark::Kind::NotModelled, draft.kind->source,
+                 "a " + draft.kind->name + ": layers are transformers here");
+  }
+}
+
+/// Arguments as keys of YAML, `--num-layers: 12`, as Megatron-LM's functional tests have them.
+void read_arguments(const SourceFile& file, const YamlNode& arguments, Draft& draft) {
+  Settings settings;
+  for (const YamlEntry& entry : arguments.entries) {
+    YamlNode value = entry.value;
+    value.at = entry.at;
+    settings.add({plain_name(entry.key), entry.key, std::move(value)});
+  }
+  const Source source{{file.name, 1, 1}, kArguments};
+  draft.has_arguments = true;
+  draft.kind = named_kind(settings, source);
+  read_megatron_settings(settings, source, draft);
+  note_other_layers(draft);
+}
+
 }  // namespace
 
 bool is_megatron_script(const SourceFile& file) {
   if (file.tree) {
-    return false;
+    const YamlNode* arguments = file.root_key(kArguments);
+    return arguments != nullptr && arguments->kind == YamlNode::Kind::Mapping;
   }
   return file.text.find("--num-layers") != std::string::npos ||
          file.text.find("--tensor-model-parallel-size") != std::string::npos ||
@@ -112,6 +147,9 @@ bool is_megatron_script(const SourceFile& file) {
 }
 
 void read_megatron_script(const SourceFile& file, Draft& draft) {
+  if (const YamlNode* arguments = file.root_key(kArguments)) {
+    return read_arguments(file, *arguments, draft);
+  }
   const std::vector<ShellCommand> commands = shell_commands(file.text, file.name),
                                   lists = shell_lists(file.text, file.name);
   const ShellCommand* chosen = with_most_options(commands);
@@ -136,10 +174,14 @@ void read_megatron_script(const SourceFile& file, Draft& draft) {
   if (!has_script) {
     read_launcher(settings, draft);
   }
+  const ShellWord& named = has_script ? (*chosen)[script] : chosen->front();
+  draft.has_arguments = true;
+  draft.kind = named_kind(settings, {named.at(file.name), named.text()});
   read_megatron_settings(settings, {chosen->front().at(file.name), chosen->front().text()}, draft);
   if (has_script && (*chosen)[script].text().find("pretrain_bert") != std::string::npos) {
     draft.set("T.family", "bert", {(*chosen)[script].at(file.name), (*chosen)[script].text()});
   }
+  note_other_layers(draft);
 }
 
 }  // namespace lockstep::importing

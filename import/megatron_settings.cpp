@@ -57,7 +57,11 @@ class Megatron {
       set("swiglu", "T.activation", "swiglu");
     }
     positions();
-    if (settings_.is_on("group-query-attention") && settings_.use("num-query-groups") != nullptr) {
+    const bool is_grouped = settings_.is_on("group-query-attention");
+    if (is_grouped && settings_.is_on("multi-latent-attention")) {
+      draft_.remark(Remark::Kind::NoEffect, source_of(*settings_.use("group-query-attention")),
+                    "latent attention has a key of each head");
+    } else if (is_grouped && settings_.use("num-query-groups") != nullptr) {
       set("num-query-groups", "T.kv_heads", std::to_string(*settings_.whole_number("num-query-groups")));
     }
     static_cast<void>(settings_.use("num-query-groups"));
@@ -104,12 +108,21 @@ class Megatron {
 
   void positions() {
     const std::string type = settings_.text("position-embedding-type");
+    const bool says_rotary = settings_.is_on("use-rotary-position-embeddings");
     if (type == "rope") {
       set("position-embedding-type", "T.position_encoding", "rotary");
-    } else if (settings_.is_on("use-rotary-position-embeddings")) {
+    } else if (says_rotary) {
       set("use-rotary-position-embeddings", "T.position_encoding", "rotary");
+    } else if (settings_.is_on("multi-latent-attention")) {
+      set("multi-latent-attention", "T.position_encoding", "rotary");
     } else if (!type.empty() && type != "learned_absolute") {
       not_modelled("position-embedding-type", "positions are learned");
+    }
+    if (settings_.is_on("no-position-embedding")) {
+      const bool has_none = draft_.text("T.position_encoding") == "rotary";
+      draft_.remark(has_none ? Remark::Kind::NoEffect : Remark::Kind::NotModelled,
+                    source_of(*settings_.use("no-position-embedding")),
+                    has_none ? "" : "positions are learned");
     }
     const std::string share = settings_.text("rotary-percent");
     if (!share.empty() && share != "1.0" && share != "1") {
@@ -119,9 +132,10 @@ class Megatron {
 
   void attention() {
     const std::string backend = settings_.text("attention-backend");
+    const bool says_flash = settings_.is_on("use-flash-attn");
     if (backend == "fused" || backend == "unfused" || backend == "flash") {
       set("attention-backend", "T.attention", backend == "fused" ? "cudnn" : backend);
-    } else if (settings_.is_on("use-flash-attn")) {
+    } else if (says_flash) {
       set("use-flash-attn", "T.attention", "flash");
     } else {
       draft_.assume("T.attention", "flash", "Transformer Engine chooses; FlashAttention-2");
@@ -141,6 +155,11 @@ class Megatron {
   void experts() {
     const auto count = settings_.whole_number("num-experts").value_or(0);
     if (count < 2) {
+      for (const char* key : {"expert-model-parallel-size", "expert-tensor-parallel-size"}) {
+        if (const Setting* setting = settings_.use(key)) {
+          draft_.remark(Remark::Kind::NoEffect, source_of(*setting), "the model has no experts");
+        }
+      }
       return;
     }
     set("num-experts", "T.experts.count", std::to_string(count));
@@ -151,6 +170,10 @@ class Megatron {
       set(width ? "moe-ffn-hidden-size" : "ffn-hidden-size", "T.experts.feed_forward",
           std::to_string(width.value_or(dense.value_or(0))));
       settings_.forget("ffn-hidden-size");
+    } else if (const auto hidden = settings_.whole_number("hidden-size")) {
+      settings_.forget("hidden-size");
+      draft_.assume("T.experts.feed_forward", std::to_string(usual_width(*hidden)),
+                    "Megatron-LM's default of --ffn-hidden-size");
     }
     if (settings_.use("moe-router-topk") == nullptr) {
       draft_.assume("T.experts.per_token", "2", "Megatron-LM's default of --moe-router-topk");
@@ -163,6 +186,12 @@ class Megatron {
     }
     capacity();
     dense_layers();
+  }
+
+  /// The width of a feed-forward layer without --ffn-hidden-size (arguments.py).
+  [[nodiscard]] std::int64_t usual_width(std::int64_t hidden) const {
+    constexpr std::int64_t kMultiple = 64;  // int((4 * hidden * 2 / 3) / 64) * 64
+    return draft_.text("T.activation") == "swiglu" ? hidden * 8 / 3 / kMultiple * kMultiple : 4 * hidden;
   }
 
   void capacity() {
@@ -179,12 +208,12 @@ class Megatron {
     set("num-experts", "T.experts.dropless", "true");
   }
 
-  /// `([0]*3+[1]*58)` has three dense layers at the beginning.
+  /// `([0]*3+[1]*58)` has three dense layers at the beginning, `([0]+[1]*26)` one.
   void dense_layers() {
     const std::string text = settings_.text("moe-layer-freq");
     std::smatch found;
-    if (std::regex_search(text, found, std::regex{R"(^\(?\s*\[0\]\s*\*\s*(\d{1,6}))"})) {
-      set("moe-layer-freq", "T.experts.dense_layers", found[1].str());
+    if (std::regex_search(text, found, std::regex{R"(^\(?\s*\[0\]\s*(?:\*\s*(\d{1,6}))?)"})) {
+      set("moe-layer-freq", "T.experts.dense_layers", found[1].matched ? found[1].str() : "1");
     } else if (!text.empty() && text != "1") {
       not_modelled("moe-layer-freq", "every layer has experts");
     }
@@ -273,9 +302,10 @@ class Megatron {
 
   void recompute() {
     const std::string granularity = settings_.text("recompute-granularity");
+    const bool is_selective = settings_.is_on("recompute-activations");
     if (granularity == "full" || granularity == "selective") {
       set("recompute-granularity", "P.recompute", granularity);
-    } else if (settings_.is_on("recompute-activations")) {
+    } else if (is_selective) {
       set("recompute-activations", "P.recompute", "selective");
     }
     const std::string method = settings_.text("recompute-method");
@@ -290,8 +320,7 @@ class Megatron {
     vocabulary();
     const auto hidden = static_cast<std::int64_t>(draft_.number("T.hidden", 0));
     if (!draft_.has("T.feed_forward") && draft_.text("T.activation") == "swiglu") {
-      constexpr std::int64_t kMultiple = 64;  // arguments.py: int((4 * hidden * 2 / 3) / 64) * 64
-      draft_.assume("T.feed_forward", std::to_string(hidden * 8 / 3 / kMultiple * kMultiple),
+      draft_.assume("T.feed_forward", std::to_string(usual_width(hidden)),
                     "Megatron-LM's default with --swiglu");
     }
     if (!draft_.has("T.positions") && draft_.has("T.sequence")) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "base/error.hpp"
 #include "import/machine.hpp"
 #include "topology/fabric.hpp"
 
@@ -40,6 +42,45 @@ std::map<std::string, Kind> tiers_of(const Network& network) {
   return tiers;
 }
 
+/// Follows cables from the first port on, since nodes pass nothing on between their ports. @throws InputError
+/// at the first node that is not
+void expect_connected(const Network& network) {
+  std::map<std::string, std::vector<std::string>> beside;
+  for (const Network::Cable& cable : network.cables) {
+    beside[cable.from].push_back(cable.to);
+    beside[cable.to].push_back(cable.from);
+  }
+  if (network.ports.empty()) {
+    return;
+  }
+  const Network::Port& first = network.ports.front();
+  std::set<std::string> reached{first.leaf};
+  std::vector<std::string> open{first.leaf};
+  while (!open.empty()) {
+    const std::string name = open.back();
+    open.pop_back();
+    for (const std::string& other : beside[name]) {
+      if (reached.insert(other).second) {
+        open.push_back(other);
+      }
+    }
+  }
+  std::set<std::string> joined;
+  for (const Network::Port& port : network.ports) {
+    if (reached.contains(port.leaf)) {
+      joined.insert(port.host);
+    }
+  }
+  for (const Network::Port& port : network.ports) {
+    if (!joined.contains(port.host)) {
+      throw InputError{port.at,
+                       fmt::format("no switches join '{}' below '{}' with '{}' below '{}': give one network, "
+                                   "or add the switch above both",
+                                   port.host, port.leaf, first.host, first.leaf)};
+    }
+  }
+}
+
 /// Switches of one tier that are drawn.
 struct DrawnTier {
   std::size_t count = 0;
@@ -51,6 +92,7 @@ struct DrawnTier {
 void draw(const Network& network, const std::string& origin, Draft& draft) {
   YamlNode vertices = yaml_node(YamlNode::Kind::Sequence, {}),
            links = yaml_node(YamlNode::Kind::Sequence, {});
+  expect_connected(network);
   std::map<std::string, std::string> names;
   std::map<Kind, DrawnTier> tiers;
   const std::map<std::string, Kind> tier_of = tiers_of(network);

@@ -194,11 +194,12 @@ class NodeWriter {
     std::string gpu = gpu_by_name(matrix_.gpu_name);
     if (gpu.empty()) {
       gpu = draft_.gpu.empty() ? gpu_by_bricks(most, gpus_.size()) : draft_.gpu;
-      const std::string why = matrix_.gpu_name.empty()
-                                  ? "the matrix does not say the GPU: add the lines of nvidia-smi -L"
-                                  : "no file of configs/gpus is of " + matrix_.gpu_name;
+      const bool is_said = !matrix_.gpu_name.empty();
+      const std::string why = is_said ? "no file of configs/gpus is of " + matrix_.gpu_name
+                                      : "the matrix does not say the GPU: add the lines of nvidia-smi -L";
       drawing_.say("gpu", gpu, {"assumed: by its NVLinks", 0, 0});
-      draft_.remark(Remark::Kind::Unknown, {matrix_.head, "GPU0"}, why + fmt::format("; {} is assumed", gpu));
+      draft_.remark(is_said ? Remark::Kind::NotModelled : Remark::Kind::Unsaid, {matrix_.head, "GPU0"},
+                    why + fmt::format("; {} is assumed", gpu));
     } else {
       drawing_.say("gpu", gpu, matrix_.head);
     }
@@ -254,8 +255,8 @@ class NodeWriter {
     draw(
         tree, [this](std::size_t device) { return name(device); }, links_, matrix_.head, drawing_);
     if (tree.sockets() > 1) {
-      draft_.remark(Remark::Kind::NotModelled, {matrix_.head, "CPU"},
-                    "sockets are joined by two UPI links; the matrix does not say by what");
+      draft_.remark(Remark::Kind::Unsaid, {matrix_.head, "CPU"},
+                    "the matrix does not say what joins sockets; two UPI links are assumed");
     }
   }
 

@@ -11,6 +11,7 @@
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
 #include "import/settle.hpp"
+#include "import/users_words.hpp"
 #include "scenario/resolved_scenario.hpp"
 #include "topology/cluster_spec.hpp"
 
@@ -18,6 +19,7 @@ namespace lockstep::importing {
 namespace {
 
 constexpr std::size_t kCommentColumn = 48;
+const char* const kDocument = "the imported files";
 
 /// The order of keys in a scenario; others follow in theirs.
 std::size_t rank_of(const std::string& path) {
@@ -117,6 +119,8 @@ std::string titled(Remark::Kind kind) {
       return "not modelled";
     case Remark::Kind::Unknown:
       return "not understood";
+    case Remark::Kind::Unsaid:
+      return "not said by the files";
     case Remark::Kind::NoEffect:
       return "without effect on the time of a step";
   }
@@ -150,7 +154,7 @@ std::string as_comment(const std::string& text) {
 }  // namespace
 
 YamlDocument document_of(const Draft& draft) {
-  YamlDocument document = YamlDocument::from_text("{}", "the imported files");
+  YamlDocument document = YamlDocument::from_text("{}", kDocument);
   if (!has_job(draft) || (draft.keys().size() == 1 && draft.has("cluster"))) {
     const DraftKey* cluster = draft.find("cluster");
     for (const YamlEntry& entry : cluster->value.entries) {
@@ -172,7 +176,8 @@ YamlDocument document_of(const Draft& draft) {
 
 std::string remarks_text(const Draft& draft) {
   std::string text;
-  for (const auto kind : {Remark::Kind::Conflict, Remark::Kind::NotModelled, Remark::Kind::Unknown}) {
+  for (const auto kind :
+       {Remark::Kind::Conflict, Remark::Kind::NotModelled, Remark::Kind::Unknown, Remark::Kind::Unsaid}) {
     std::string rows;
     for (const Remark& remark : draft.remarks()) {
       if (remark.kind == kind) {
@@ -202,10 +207,14 @@ std::string text_of(const Draft& draft) {
 
 void check(const Draft& draft, const ConfigPath& configs) {
   const YamlDocument document = document_of(draft);
-  if (document.root().find("nodes") != nullptr) {
-    static_cast<void>(read_document<ClusterSpec>(document, configs));
-  } else {
-    static_cast<void>(build(document, configs));
+  try {
+    if (document.root().find("nodes") != nullptr) {
+      static_cast<void>(read_document<ClusterSpec>(document, configs));
+    } else {
+      static_cast<void>(build(document, configs));
+    }
+  } catch (const InputError& problems) {
+    throw in_users_words(problems, draft, kDocument);
   }
 }
 

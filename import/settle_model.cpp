@@ -106,6 +106,19 @@ void expect_dense_model(const Draft& draft) {
   if (draft.trainer != Trainer::Megatron && !has_experts) {
     return;
   }
+  if (draft.kind) {
+    throw InputError{
+        draft.kind->source.at,
+        draft.kind->is_modelled
+            ? fmt::format(
+                  "no file says the sizes of the model, a {} ({}): give its config.json, or its id of "
+                  "Hugging Face's hub, too",
+                  draft.kind->name, draft.kind->source.key)
+            : fmt::format("the model is a {} ({}), which has layers that Lockstep does not model; for a "
+                          "transformer in its place add --num-layers, --hidden-size and "
+                          "--num-attention-heads, or give a config.json",
+                          draft.kind->name, draft.kind->source.key)};
+  }
   for (const DraftKey& key : draft.keys()) {
     if (!key.is_assumed) {
       throw InputError{key.value.at,
@@ -113,6 +126,19 @@ void expect_dense_model(const Draft& draft) {
                                    "id of Hugging Face's hub, too",
                                    has_experts ? "experts of the " : "")};
     }
+  }
+}
+
+/// config.json says the sizes; layers are those of transformers' T5, which DistributedDataParallel trains.
+void settle_t5_of_megatron(Draft& draft) {
+  draft.drop("workload.model.transformer");
+  if (const DraftKey* overlap = draft.find("P.overlap_gradients");
+      overlap != nullptr && overlap->is_assumed) {
+    draft.drop("P.overlap_gradients");
+  }
+  if (draft.kind) {
+    draft.remark(Remark::Kind::NotModelled, draft.kind->source,
+                 "a T5 in Hugging Face's layers, trained data-parallel");
   }
 }
 
@@ -224,6 +250,9 @@ double DraftModel::parameters() const {
 
 void settle_model(Draft& draft, const ConfigPath& configs) {
   if (draft.has("E.layers")) {
+    if (draft.trainer == Trainer::Megatron) {
+      settle_t5_of_megatron(draft);
+    }
     if (!draft.has("E.sequence")) {
       draft.assume("E.sequence", "512", "no file says how long a sample is");
     }

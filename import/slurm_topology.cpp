@@ -145,6 +145,7 @@ class SlurmReader {
     if (network_.hosts.empty()) {
       throw InputError{{file_.name}, "a topology without nodes: expected SwitchName=leaf1 Nodes=node[1-8]"};
     }
+    join_blocks();
     uplinks();
     return std::move(network_);
   }
@@ -164,7 +165,7 @@ class SlurmReader {
       const std::string key = line.substr(i, key_end - i);
       const std::size_t equals = line.find_first_not_of(kBlanks, key_end);
       if (keys.empty() && in_small(key) == "include") {
-        draft_.remark(Remark::Kind::Unknown, {at, key}, "give that file to import, too");
+        draft_.remark(Remark::Kind::Unsaid, {at, key}, "give that file to import, too");
         return keys;
       }
       if (equals == std::string::npos || line[equals] != '=') {
@@ -195,6 +196,9 @@ class SlurmReader {
     const std::string name = of_switch.empty() ? of_block : of_switch;
     if (!name.empty()) {
       network_.switches.emplace(name, at);
+      if (of_switch.empty()) {
+        blocks_.emplace_back(name, at);
+      }
       add_hosts(name, take("nodes"), at);
       add_switches(name, take("switches"), at);
     }
@@ -228,6 +232,20 @@ class SlurmReader {
     }
   }
 
+  /// Blocks are listed without what joins them.
+  void join_blocks() {
+    if (blocks_.size() < 2) {
+      return;
+    }
+    const std::string spine = "what joins blocks";
+    network_.switches.emplace(spine, blocks_.front().second);
+    for (const auto& [name, at] : blocks_) {
+      network_.cables.push_back({name, spine, 1, "", at});
+    }
+    draft_.remark(Remark::Kind::Unsaid, {blocks_.front().second, "BlockName"},
+                  "SLURM does not say what joins blocks; one switch is assumed");
+  }
+
   /// SLURM does not say how wide a switch's uplinks are: as wide as what is below it.
   void uplinks() {
     const std::string port = "infiniband_ndr";
@@ -244,18 +262,19 @@ class SlurmReader {
       cable.count = std::max(1, below[cable.from]);
       below[cable.to] += cable.count;
     }
-    draft_.remark(
-        Remark::Kind::Unknown,
-        {network_.cables.empty() ? network_.ports.front().at : network_.cables.front().at, "Switches"},
-        "SLURM does not say how many cables and how fast: every switch's uplinks are as wide as what is "
-        "below it, "
-        "of InfiniBand NDR");
+    const bool is_flat = network_.cables.empty();
+    draft_.remark(Remark::Kind::Unsaid,
+                  {is_flat ? network_.ports.front().at : network_.cables.front().at, "cables"},
+                  is_flat ? "SLURM does not say how fast they are; InfiniBand NDR is assumed"
+                          : "SLURM does not say how many and how fast; uplinks as wide as what is below a "
+                            "switch, of InfiniBand NDR, are assumed");
   }
 
   static constexpr int kNicsOfNode = 8;
   const SourceFile& file_;
   Draft& draft_;
   Network network_;
+  std::vector<std::pair<std::string, SourceLocation>> blocks_;
 };
 
 }  // namespace

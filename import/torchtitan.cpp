@@ -130,7 +130,7 @@ class TorchTitan {
       set("model.flavor", "M.from", std::string{found->model});
     } else {
       draft_.remark(
-          Remark::Kind::Unknown, source_of(*said),
+          Remark::Kind::Unsaid, source_of(*said),
           fmt::format("the sizes of '{}' '{}' are in torchtitan's code: give the model's config.json too",
                       name, flavor));
     }

@@ -20,7 +20,7 @@ enum class Meaning : std::uint8_t {
 struct Word {
   std::string_view key;
   Meaning meaning = Meaning::NoEffect;
-  std::string_view text = "";  ///< the scenario's key (whole_path()), or why it is not modelled
+  std::string_view text = {};  ///< the scenario's key (whole_path()), or why it is not modelled
 };
 
 /// Sets the keys that words stand for, and remarks what is left of the settings.

@@ -93,6 +93,8 @@ add_test(NAME inputs.import_formats COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}
          $<TARGET_FILE:lockstep> ${CMAKE_CURRENT_LIST_DIR}/inputs/import)
 add_test(NAME inputs.nsys_export COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/nsys_export.py $<TARGET_FILE:lockstep>)
 set_tests_properties(inputs.import_formats inputs.nsys_export PROPERTIES LABELS inputs)
+add_test(NAME inputs.hta COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/hta_test.py $<TARGET_FILE:lockstep>)
+set_tests_properties(inputs.hta PROPERTIES LABELS inputs SKIP_RETURN_CODE 77)
 
 add_test(NAME inputs.host_round_trip COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/host_round_trip.py
          $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/gpt2_8xa100 a100_server)

@@ -17,7 +17,7 @@ packages=(
   pybind11-dev python3-dev                                      # python/
   clang libclang-rt-dev                                         # preset asan: sanitizers, fuzzers
   valgrind                                                      # instructions an operation, bench/instructions.py
-  dpkg-dev                                                      # cpack: the packages of the program's libraries
+  dpkg-dev file                                                 # cpack: the packages of the program's libraries
 )
 
 is_installed() {

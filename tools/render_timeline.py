@@ -44,15 +44,15 @@ def parse_ranks(text):
     return ranks
 
 
-def side_by_side(first, second, titles):
+def side_by_side(one, other, titles):
     """Both traces in one, each from its own first slice on; names of processes say which is which."""
     events, pids = [], {}
-    for number, trace in enumerate((first, second)):
-        starts = [event["ts"] for event in trace["traceEvents"] if event.get("ph") == "X"]
+    for number, trace in enumerate((one, other)):
+        first = min((event["ts"] for event in trace["traceEvents"] if event.get("ph") == "X"), default=0)
         for event in trace["traceEvents"]:
             event = {**event, "pid": pids.setdefault((number, event.get("pid")), len(pids))}
             if "ts" in event and event.get("ph") != "M":
-                event["ts"] -= min(starts, default=0)
+                event["ts"] -= first
             if event.get("ph") == "M" and event["name"] == "process_name":
                 event["args"] = {"name": f"{event['args']['name']}, {titles[number]}"}
             if "id" in event:
@@ -144,7 +144,8 @@ class Drawing:
         letters = int((right - left - 4) / LETTER)
         if letters >= 3:
             name = event["name"]
-            self.text(left + 2, top + ROW - 4.5, name if len(name) <= letters else name[: letters - 1] + "\u2026")
+            self.text(left + 2, top + ROW - 4.5, name if len(name) <= letters else name[: letters - 1] + "\u2026",
+                      **{"class": "on-slice"})
 
     def arrow(self, from_x, from_y, to_x, to_y):
         bend = max(12.0, 0.4 * abs(to_x - from_x))
@@ -167,10 +168,11 @@ class Drawing:
     def svg(self, height):
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{height}" '
                 f'font-family="sans-serif" font-size="10"><style>.tick{{stroke:#ddd}}.arrow{{fill:none;'
-                'stroke:#b33;stroke-width:0.7;opacity:0.7}.process{font-weight:bold}</style><defs>'
+                'stroke:#b33;stroke-width:0.7;opacity:0.7}.process{font-weight:bold}@media (prefers-color-scheme: dark){'
+                '.paper{fill:#0f1318}text{fill:#e6eaee}.on-slice{fill:#1b1f24}.tick{stroke:#2c343d}}</style><defs>'
                 '<marker id="head" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" '
                 'orient="auto"><path d="M0,0 L6,3 L0,6 z" fill="#b33"/></marker></defs>'
-                '<rect width="100%" height="100%" fill="white"/>' + "\n".join(self.parts) + "</svg>\n")
+                '<rect class="paper" width="100%" height="100%" fill="white"/>' + "\n".join(self.parts) + "</svg>\n")
 
 
 def draw_arrows(drawing, events, rows, most):

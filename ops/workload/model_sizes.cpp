@@ -182,7 +182,7 @@ void check_sizes(const TransformerSpec& model) {
   check_parameters("the token types", {{"token_types", real(std::max<std::int64_t>(model.token_types, 1))},
                                        {"hidden", real(model.hidden)}});
   if (const auto& latent = model.latent_attention) {
-    const double ranks = real(latent->query_rank) + real(latent->key_value_rank);
+    const double ranks = real(latent->query_rank.value_or(model.hidden)) + real(latent->key_value_rank);
     const double of_head =
         real(latent->rotary_size) + real(latent->value_size) + real(model.head_size.value_or(model.hidden));
     check_parameters("latent attention's weights",

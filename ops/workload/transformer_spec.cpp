@@ -12,7 +12,7 @@
 namespace lockstep {
 
 void LatentAttentionSpec::check() const {
-  if (query_rank < 1 || key_value_rank < 1 || rotary_size < 1 || value_size < 1) {
+  if (query_rank.value_or(1) < 1 || key_value_rank < 1 || rotary_size < 1 || value_size < 1) {
     throw FieldError{"query_rank", "widths of latent attention are at least 1"};
   }
 }

@@ -156,11 +156,14 @@ struct ExpertsSpec {
 /// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): queries, keys and values come
 /// from narrow vectors; a part of queries and keys is rotated.
 struct LatentAttentionSpec {
-  std::int64_t query_rank = 0, key_value_rank = 0, rotary_size = 0, value_size = 0;
+  std::optional<std::int64_t> query_rank;
+  std::int64_t key_value_rank = 0, rotary_size = 0, value_size = 0;
 
   template <class Visitor>
   static void describe(Visitor& key, LatentAttentionSpec& latent) {
-    key.required("query_rank", latent.query_rank, "width of the vector that queries are made from");
+    key.optional("query_rank", latent.query_rank, std::nullopt,
+                 "width of the vector that queries are made from; left out, one product makes them of the "
+                 "layer's input (DeepSeek-V2-Lite)");
     key.required("key_value_rank", latent.key_value_rank, "width of the one of keys and values");
     key.required("rotary_size", latent.rotary_size,
                  "of a head's query and key, what is rotated, besides head_size");

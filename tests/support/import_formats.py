@@ -38,6 +38,11 @@ MODELS = {
                      "v_head_dim": 64, "num_nextn_predict_layers": 1},
                     ["key_value_rank: 128 ", "rotary_size: 32 ", "dense_layers: 1 ", "shared: 1 ",
                      "num_nextn_predict_layers: multi-token prediction"]),
+    "deepseek_v2": ({**LLAMA, "model_type": "deepseek_v2", "n_routed_experts": 16, "num_experts_per_tok": 4,
+                     "n_shared_experts": 2, "moe_intermediate_size": 512, "first_k_dense_replace": 1,
+                     "kv_lora_rank": 128, "q_lora_rank": None, "qk_rope_head_dim": 32, "qk_nope_head_dim": 64,
+                     "v_head_dim": 64},
+                    ["key_value_rank: 128 ", "(?s)^(?!.*(query_rank|queries|q_lora_rank))"]),
     "gpt2": ({"model_type": "gpt2", "n_embd": 256, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": None,
               "vocab_size": 50257, "activation_function": "gelu_new"}, ["layers: 2 .*n_layer", "gelu: composed"]),
     "gpt_neox": ({**BERT, "model_type": "gpt_neox", "type_vocab_size": 0, "rotary_pct": 0.25},
@@ -84,13 +89,18 @@ FILES = {
     ("latent.sh",): ["key_value_rank: 32 ", "query_rank: 48 "],
     ("learned.sh",): ["layers: 2 "],
     ("sharded.sh",): ["sharding: zero3 .*sharded.sh:8 --use-torch-fsdp2", "zero3_implementation: fsdp2 .*--use-torch-fsdp2"],
+    ("model_args.yaml",): ["layers: 4 .*model_args.yaml:5 --num-layers", "position_encoding: rotary ", "tensor: 2 ",
+                           "(?s)^(?!.*(expert_tensor|kv_heads|not understood))"],
+    ("plain_queries.sh",): ["key_value_rank: 32 ", "dense_layers: 1 ", "(?s)^(?!.*query_rank)",
+                            "(?s)^(?!.*not understood)", "# +--trust-remote-code"],
     ("meta-llama/Meta-Llama-3-8B", "zero3.json"): ["llama3_8b", "zero3 ", "global_batch: 32 "],
 }
 MACHINES = {
-    ("topo.txt",): ["gpu: a100_80gb .*topo.txt", "gpu2 gpu3 nic1, with: pex0", "nvswitch"],
+    ("topo.txt",): ["(?s)^(?!.*not understood)", "gpu: a100_80gb .*topo.txt", "gpu2 gpu3 nic1, with: pex0", "nvswitch"],
     ("nccl.xml",): ["gpu: h100_80gb ", "network: infiniband_ndr .*speed=400000", "nvlink4, count: 18", "pcie5_x16"],
     ("fabric.ibnet",): ["count: 2}", "node0.nic0 node0.nic1 node1.nic0, with: leaf0", "count: 2}", "infiniband_hdr"],
-    ("topology.conf",): ["count: 4}", r"node0.nic\* node1.nic\*", "spine"],
+    ("blocks.conf",): ["kind: leaf, count: 2}", "kind: spine, count: 1}", "blocks.conf:2 BlockName: SLURM does not say what"],
+    ("topology.conf",): ["not said by the files:\n#   topology.conf:4 cables: SLURM", "(?s)^(?!.*not understood)", "count: 4}", r"node0.nic\* node1.nic\*", "spine"],
     ("comments.conf",): ["count: 6}", "kind: leaf, count: 3}", r"node4.nic\* node5.nic\*, with: leaf2", "# +LinkSpeed, Comment\n"],
     ("three_tiers.conf",): ["kind: leaf, count: 4}", "kind: spine, count: 2}", "name: core, kind: core", "connect: spine0, with: core0"],
 }
@@ -103,7 +113,24 @@ BROKEN = {
     ("words.sh", "torchrun pretrain_gpt.py --num-layers 8 --tensor-model-parallel-size $TP\n"):
         r"words\.sh:1:\d+: --tensor-model-parallel-size: the script does not set \$TP",
     ("t5.sh", "torchrun pretrain_t5.py --encoder-num-layers 12 --micro-batch-size 2\n"):
-        r"t5\.sh:1:\d+: no file says the sizes of the model",
+        r"t5\.sh:1:\d+: no file says the sizes of the model, a T5 \(--encoder-num-layers\): give its config\.json",
+    ("mamba.sh", "torchrun pretrain_mamba.py --micro-batch-size 2\n"): r"mamba\.sh:1:10: the model is a Mamba \(pretrain_mamba\.py\)",
+    ("hybrid.sh", 'A="--micro-batch-size 2 \n --hybrid-override-pattern M-M* \n"\n'):
+        r"hybrid\.sh:2:\d+: the model is a hybrid of Mamba and attention \(--hybrid-override-pattern\).*add --num-layers",
+    ("args.yaml", "MODEL_ARGS:\n  --encoder-num-layers: 2\n  --micro-batch-size: 2\n"):
+        r"args\.yaml:2:3: no file says the sizes of the model, a T5 \(--encoder-num-layers\)",
+    ("spec.sh", "torchrun pretrain_gpt.py --micro-batch-size 2 --spec megatron.core.models.mamba.layers stack\n"):
+        r"spec\.sh:1:\d+: the model is a Mamba \(--spec\)",
+    ("flash.sh", "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 256 --num-attention-heads 4 --seq-length 128 "
+                 "--use-flash-attn --micro-batch-size 1\n"):
+        r"flash\.sh:1:\d+: flash attention computes in fp16 or bf16 only; use --bf16 or --attention-backend unfused\n",
+    ("experts.sh", "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 256 --num-attention-heads 4 --seq-length 128 "
+                   "--num-experts 4 --bf16 --tensor-model-parallel-size 2 --micro-batch-size 1 --disable-bias-linear\n"):
+        r"experts\.sh:1:\d+: experts with tensor 2 need --sequence-parallel:",
+    ("heads.json", json.dumps({**LLAMA, "num_attention_heads": 7, "num_key_value_heads": 7}, indent=1)):
+        r"heads\.json:\d+:\d+: 'num_attention_heads': 7 heads do not divide",
+    ("trees.conf", "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\n"):
+        r"trees\.conf:2:1: no switches join 'n3' below 'b' with 'n1' below 'a'",
     ("llama4.toml", '[model]\nname = "llama4"\nflavor = "17bx16e"\n[training]\nlocal_batch_size = 8\n[parallelism]\n'
                     'expert_parallel_degree = 4\n'): r"llama4\.toml:\d+:1: no file says the sizes of the experts of the model",
     ("job.toml", "[training]\nseq_len = = 4\n[parallelism]\n"): r"job\.toml:2:\d+: no TOML",

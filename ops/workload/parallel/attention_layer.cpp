@@ -49,15 +49,20 @@ Projections projections_of(const LayerScope& scope) {
                     .out = s.hidden,
                     .rank = rank_of(scope.model, LoraModule::LinearProj)}};
   }
-  return {.down = {{.tokens = s.rows, .in = s.hidden, .out = latent->query_rank},
-                   {.tokens = s.rows, .in = s.hidden, .out = latent->key_value_rank + latent->rotary_size}},
-          .in = {{.tokens = s.tokens,
-                  .in = latent->query_rank,
-                  .out = s.heads * (s.head_size + latent->rotary_size)},
-                 {.tokens = s.tokens,
-                  .in = latent->key_value_rank,
-                  .out = s.heads * (s.head_size + latent->value_size)}},
-          .out = {.tokens = s.tokens, .in = s.heads * latent->value_size, .out = s.hidden}};
+  Projections narrow{.down = {},
+                     .in = {{.tokens = s.tokens,
+                             .in = latent->query_rank.value_or(s.hidden),
+                             .out = s.heads * (s.head_size + latent->rotary_size)},
+                            {.tokens = s.tokens,
+                             .in = latent->key_value_rank,
+                             .out = s.heads * (s.head_size + latent->value_size)}},
+                     .out = {.tokens = s.tokens, .in = s.heads * latent->value_size, .out = s.hidden}};
+  if (latent->query_rank) {
+    narrow.down.push_back({.tokens = s.rows, .in = s.hidden, .out = *latent->query_rank});
+  }
+  narrow.down.push_back(
+      {.tokens = s.rows, .in = s.hidden, .out = latent->key_value_rank + latent->rotary_size});
+  return narrow;
 }
 
 FlashAttention flash_work(const LayerScope& scope, Direction direction) {

@@ -41,9 +41,12 @@ void add_attention(const TransformerSpec& model, const LayerSizes& s, LayerParam
     add_linear(model, s.query_width(), s.hidden, all);
     return;
   }
-  add_product(s.hidden * latent->query_rank, all.dense, all);
-  all.dense.push_back(latent->query_rank);
-  add_product(latent->query_rank * s.heads * (s.head_size + latent->rotary_size), all.dense, all);
+  if (latent->query_rank) {
+    add_product(s.hidden * *latent->query_rank, all.dense, all);
+    all.dense.push_back(*latent->query_rank);
+  }
+  add_product(latent->query_rank.value_or(s.hidden) * s.heads * (s.head_size + latent->rotary_size),
+              all.dense, all);
   add_product(s.hidden * (latent->key_value_rank + latent->rotary_size), all.dense, all);
   all.dense.push_back(latent->key_value_rank);
   add_product(latent->key_value_rank * s.heads * (s.head_size + latent->value_size), all.dense, all);

@@ -290,6 +290,32 @@ TEST(Models, HaveAsManyParametersAsTheirNamesSay) {
   EXPECT_NEAR(billions("mpt_7b"), 6.65, 0.01 * 6.65);
 }
 
+/// DeepSeek-V2-Lite (arXiv 2405.04434, appendix B): 15.7 billion parameters, of which queries have one
+/// product.
+TEST(Models, MakeQueriesOfTheInputWithoutALatentVector) {
+  TransformerSpec lite = shipped("deepseek_v3");
+  lite.layers = 27;
+  lite.hidden = 2048;
+  lite.heads = 16;
+  lite.vocabulary = 102400;
+  lite.feed_forward = 10944;
+  lite.experts->count = 64;
+  lite.experts->per_token = 6;
+  lite.experts->feed_forward = 1408;
+  lite.experts->shared = 2;
+  lite.experts->dense_layers = 1;
+  lite.latent_attention->query_rank.reset();
+  const auto parameters = [](const TransformerSpec& model) {
+    return job_of(model, {}, {}).memory.front()[MemoryUse::Parameters] / 2;  // BF16
+  };
+  const double plain = parameters(lite);
+  EXPECT_NEAR(plain, 15.7e9, 0.01 * 15.7e9);
+  constexpr double kRank = 512, kHidden = 2048, kQueries = 16 * (128 + 64);
+  lite.latent_attention->query_rank = 512;
+  EXPECT_DOUBLE_EQ(parameters(lite) - plain,
+                   27 * (kHidden * kRank + kRank + kRank * kQueries - kHidden * kQueries));
+}
+
 /// Narayanan et al., arXiv 2104.04473, equation 3: 96 B s l h^2 (1 + s / 6h + V / 16 l h) with activations
 /// recomputed, of which a quarter is that and the head has none: 72 and 6 B s V h without.
 TEST(Arithmetic, IsTheSameInEveryPlan) {
