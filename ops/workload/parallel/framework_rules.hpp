@@ -12,14 +12,14 @@ namespace lockstep {
 
 /// The plan with `zero3_implementation` of the model's framework where it has `sharding: zero3` and says
 /// none:
-///   torchtitan                       fsdp2: fully_shard (torchtitan/models/llama3/parallelize.py,
-///   apply_fsdp) pytorch                          fsdp2, which has taken the place of
-///   FullyShardedDataParallel hugging_face, hugging_face_llama deepspeed megatron none: Megatron-FSDP's
-///   parameters and gradients are views of the buffers
-///                                    that it gathers and reduces (core/distributed/fsdp/src/megatron_fsdp/
-///                                    param_and_grad_buffer.py); `--use-torch-fsdp2` is fsdp2
-///   nanotron                         none: it has ZeRO-1 alone
-/// PyTorch's are none of them with `offload`, which is DeepSpeed's.
+///
+///   torchtitan, pytorch               fsdp2 (torchtitan/models/llama3/parallelize.py, apply_fsdp)
+///   hugging_face, hugging_face_llama  deepspeed
+///   megatron                          none: Megatron-FSDP's parameters are views of its buffers
+///   nanotron                          none: it has ZeRO-1 alone
+///
+/// With `offload`, which is DeepSpeed's, PyTorch's are none too. *Source* of Megatron-FSDP:
+/// core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py; its `--use-torch-fsdp2` is fsdp2.
 [[nodiscard]] TransformerPlanSpec with_zero3_implementation(TransformerPlanSpec plan,
                                                             const TransformerSpec& model);
 
