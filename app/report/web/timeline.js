@@ -338,8 +338,14 @@ function timeline_section(data) {
   if (data.ranks.length < data.job_ranks) {
     notes.unshift(`${data.ranks.length} of ${data.job_ranks} ranks are shown: ranks that differ, the others are alike or left out for their number.`);
   }
-  for (const rank of data.ranks) {
-    if (rank.left_out) notes.push(`Of rank ${rank.rank}, ${rank.left_out} pieces that last ${seconds(rank.shorter_than * 1e-9)} or less are left out.`);
+  const shortened = data.ranks.filter((rank) => rank.left_out);
+  if (shortened.length) {
+    const least = Math.min(...shortened.map((rank) => rank.left_out)), most = Math.max(...shortened.map((rank) => rank.left_out));
+    const pieces = least === most ? `${most}` : `${least} to ${most}`;
+    const longest = seconds(Math.max(...shortened.map((rank) => rank.shorter_than)) * 1e-9);
+    const of_whom = shortened.length === 1 ? `Of rank ${shortened[0].rank}`
+      : shortened.length === data.ranks.length ? "Of each rank" : `Of ${shortened.length} ranks, each`;
+    notes.push(`${of_whom}, ${pieces} pieces that last ${longest} or less are left out.`);
   }
   const sums = new Map();
   for (const rank of view.ranks) {
