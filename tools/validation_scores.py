@@ -213,7 +213,34 @@ def with_tables(page, rows):
         if not place.search(text):
             sys.exit(f"{page}: no place for the table '{name}'")
         text = place.sub(lambda found: f"{found[1]}{make(rows)}\n{found[2]}", text)
-    return text
+    return ALL_SETS.sub(lambda block: with_figures(block[0], rows), text)
+
+
+ALL_SETS = re.compile(r"^```text lockstep validate --all\n.*?^```$", re.MULTILINE | re.DOTALL)
+AIM = re.compile(r"(?P<head>  \w+ +\w+ +(?P<figure>mean|geometric|median|90th) +(?P<aim>[\d.]+))(?P<value> +[\d.]+)  "
+                 r"(?:reached|missed)(?P<tail>.*)")
+FIGURE_OF_AIM = {"90th": "ninetieth"}
+FIGURES = ["geometric", "median", "mean", "ninetieth", "largest", "bias", "in_band", "rank"]
+
+
+def with_figures(block, rows):
+    """The answer of `lockstep validate --all` with the figures of the file; lines of classes stay as they are."""
+    kept = {(row["set"], row["of"]): row for row in rows}
+
+    def line(found):
+        row = kept.get((found["set"], found["of"]))
+        aim = AIM.fullmatch(found[0])
+        if row is None:
+            return found[0]
+        if aim:
+            value = row[FIGURE_OF_AIM.get(aim["figure"], aim["figure"])]
+            word = "reached" if float(value) <= float(aim["aim"]) else "missed"
+            tail = aim["tail"].strip()
+            return f"{aim['head']}{value:>{len(aim['value'])}}  " + (f"{word:<9}{tail}" if tail else word)
+        values = iter(f"{float(row[name]):+.1f}" if name == "bias" else row[name] for name in FIGURES)
+        return found["head"] + re.sub(r" +[-+]?\d+\.\d+", lambda old: f"{next(values):>{len(old[0])}}", found["figures"])
+
+    return re.sub(r"(?m)^(?P<head>  (?P<set>\w+) +(?P<of>step|kernel|collective) +(?:\d+(?= ))?)(?P<figures>.*)$", line, block)
 
 
 QUOTED = re.compile(r"^```text lockstep validate (?P<set>\w+)\n(?P<answer>.*?)^```$", re.MULTILINE | re.DOTALL)
