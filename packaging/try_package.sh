@@ -5,7 +5,7 @@
 # Usage: packaging/try_package.sh PACKAGE.deb [MIRROR]
 set -euo pipefail
 package=$(realpath "${1:?usage: packaging/try_package.sh PACKAGE.deb [MIRROR]}")
-mirror=${2:-http://deb.debian.org/debian}
+mirror=("${@:2:1}")  # none: debootstrap's own
 tree=$(mktemp -d)
 
 leave() {
@@ -14,7 +14,7 @@ leave() {
 }
 trap leave EXIT
 
-debootstrap --variant=minbase bookworm "$tree" "$mirror" >/dev/null
+debootstrap --variant=minbase bookworm "$tree" "${mirror[@]}" >/dev/null
 mount -t proc proc "$tree/proc"
 cp /etc/resolv.conf "$tree/etc/"
 cp "$package" "$tree/root/lockstep.deb"

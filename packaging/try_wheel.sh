@@ -5,7 +5,7 @@
 # Usage: packaging/try_wheel.sh WHEEL.whl [MIRROR]
 set -euo pipefail
 wheel=$(realpath "${1:?usage: packaging/try_wheel.sh WHEEL.whl [MIRROR]}")
-mirror=${2:-http://deb.debian.org/debian}
+mirror=("${@:2:1}")  # none: debootstrap's own
 tree=$(mktemp -d)
 
 leave() {
@@ -14,7 +14,7 @@ leave() {
 }
 trap leave EXIT
 
-debootstrap --variant=minbase --include=python3-venv bookworm "$tree" "$mirror" >/dev/null
+debootstrap --variant=minbase --include=python3-venv bookworm "$tree" "${mirror[@]}" >/dev/null
 mount -t proc proc "$tree/proc"
 cp "$wheel" "$tree/root/"
 
