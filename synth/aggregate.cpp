@@ -148,7 +148,7 @@ class AggregateWriter {
     }
   }
 
-  /// Of a recorded one, no latency is lost.
+  /// Recorded ones lose no latency: they take as long as all of them.
   double seconds_alone(const CollectiveCall& call) {
     if (!options_.alone || call.recorded) return 0;
     const auto [known, is_new] = alone_.try_emplace({call.kind, call.group, call.size.in_base_units()}, 0);

@@ -160,7 +160,7 @@ class RuleReader {
     return std::ranges::find(bucket.tokens, Opcode::Collective, &Token::op)->operand;
   }
 
-  /// Of all buckets but the last: that one has what no kernel tells, too.
+  /// The last bucket does not count: it has what no kernel tells, too.
   [[nodiscard]] double beside() const {
     double elements = 0;
     double gradients = 0;

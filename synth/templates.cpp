@@ -73,7 +73,7 @@ class TemplateWriter {
   }
 
  private:
-  /// What repeats, and the buckets that stand outside of it.
+  /// Repeated rows, and the buckets that stand outside of them.
   struct Structure {
     SplitTokens split;
     std::vector<Phrase> phrases;

@@ -32,7 +32,7 @@ FAMILIES = {"gpt": ("gpt2", (12, 24), (768, 1024), 32),
             "llama": ("llama3_2_1b", (8, 16), (1024, 2048), 16)}
 HEAD = 64
 
-# Of `fidelity`: what a job of a family is made of.
+# Jobs of `fidelity`: machines and workloads, by family.
 MACHINES = {"dgx_a100": "a100_80gb", "dgx_h100": "h100_80gb", "dgx1v": "v100_32gb"}
 WORKLOADS = {
     "gpt": "model: {{ from: gpt2, transformer: {{ layers: {layers}, hidden: {hidden}, heads: {heads} }} }}, "
