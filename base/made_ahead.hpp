@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -40,13 +41,17 @@ class MadeAhead {
     }
   }
 
-  /// The thing of @p number, each once. Makes it where no helper has begun it.
+  /// The thing of @p number, each once. Makes it where no helper has begun it, and later ones while a helper
+  /// makes it.
   /// @throws what making it has thrown
   Thing take(std::size_t number) {
     if (!begun_[number].exchange(true)) {
       return make_(number);
     }
-    return made_[number].get_future().get();
+    std::future<Thing> made = made_[number].get_future();
+    while (made.wait_for(std::chrono::seconds{0}) != std::future_status::ready && make_next()) {
+    }
+    return made.get();
   }
 
   /// Asked while a thing is made: nobody waits for it any longer.
@@ -54,15 +59,24 @@ class MadeAhead {
 
  private:
   void make_all() {
-    for (std::size_t number = 0; number < begun_.size() && !is_over_; ++number) {
-      if (!begun_[number].exchange(true)) {
-        try {
-          made_[number].set_value(make_(number));
-        } catch (...) {
-          made_[number].set_exception(std::current_exception());
-        }
-      }
+    while (!is_over_ && make_next()) {
     }
+  }
+
+  /// Makes the first thing that nobody has begun. False: there is none.
+  bool make_next() {
+    for (std::size_t number = 0; number < begun_.size(); ++number) {
+      if (begun_[number].exchange(true)) {
+        continue;
+      }
+      try {
+        made_[number].set_value(make_(number));
+      } catch (...) {
+        made_[number].set_exception(std::current_exception());
+      }
+      return true;
+    }
+    return false;
   }
 
   std::vector<std::atomic<bool>> begun_;
