@@ -11,11 +11,6 @@
 
 namespace lockstep {
 
-bool same_request(const CollectiveRequest& a, const CollectiveRequest& b) {
-  return a.kind == b.kind && a.type == b.type && a.size == b.size && a.root == b.root &&
-         a.source == b.source && a.bytes == b.bytes && a.recorded == b.recorded && a.carrier == b.carrier;
-}
-
 bool is_pair(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
 }
@@ -157,7 +152,7 @@ const CollectivePlan& Communicator::plan(const Meeting& meeting, const PlanColle
 const CollectivePlan& Communicator::plan(const CollectiveRequest& request,
                                          const PlanCollective& plan_collective) {
   for (const PlanUse& use : plans_) {
-    if (same_request(use.request, request)) {
+    if (use.request == request) {
       return use.plan;
     }
   }

@@ -25,9 +25,6 @@ using PlanCollective =
 [[nodiscard]] CollectivePlan plan_of(const CollectiveRequest& request, std::span<const VertexId> gpus,
                                      const PlanCollective& plan_collective);
 
-/// Whether one plan serves both.
-[[nodiscard]] bool same_request(const CollectiveRequest& a, const CollectiveRequest& b);
-
 /// A send or a receive.
 [[nodiscard]] bool is_pair(CollectiveKind kind);
 

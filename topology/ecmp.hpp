@@ -12,6 +12,13 @@ namespace lockstep {
   return x ^ (x >> 31U);
 }
 
+/// How often this thread chose by a hash. What was worked out while it stood still does not depend on the
+/// numbers of devices.
+inline std::uint64_t& hashed_choices() {
+  thread_local std::uint64_t choices = 0;
+  return choices;
+}
+
 /// How a message picks among equally good continuations: by a hash of its ends and flow, salted with the
 /// number of links it has crossed, so that successive switches decide independently.
 struct EcmpHash {
@@ -21,8 +28,12 @@ struct EcmpHash {
       : message{mixed(mixed(mixed(from) + to) + flow)} {}
 
   /// 0 .. choices - 1, after @p hops links.
-  [[nodiscard]] constexpr std::uint32_t pick(std::uint32_t choices, std::uint32_t hops) const {
-    return choices == 1 ? 0 : static_cast<std::uint32_t>(mixed(message + hops) % choices);
+  [[nodiscard]] std::uint32_t pick(std::uint32_t choices, std::uint32_t hops) const {
+    if (choices == 1) {
+      return 0;
+    }
+    ++hashed_choices();
+    return static_cast<std::uint32_t>(mixed(message + hops) % choices);
   }
 };
 

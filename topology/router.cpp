@@ -35,6 +35,7 @@ Router::Crossing Router::crossing(VertexId exit, VertexId entry, const EcmpHash&
   const ShortestPaths& outside = partition_.part(0).shape->paths;
   Crossing best;
   const auto weight = [&](const Crossing& c) {
+    ++hashed_choices();
     return mixed(hash.message ^ mixed((std::uint64_t{c.up.value_or(0)} << 32U) + c.down.value_or(0)));
   };
   const auto consider = [&](const Crossing& c) {

@@ -70,6 +70,8 @@ struct CollectiveRequest {
   std::vector<double> bytes;
   std::optional<Seconds> recorded = std::nullopt;  ///< as in CollectiveCall
   MessageCarrier carrier = {};                     ///< of send and receive
+
+  bool operator==(const CollectiveRequest&) const = default;
 };
 
 }  // namespace lockstep

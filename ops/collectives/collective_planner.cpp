@@ -4,23 +4,26 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include "ops/collectives/channels.hpp"
 #include "ops/collectives/direct.hpp"
 #include "ops/collectives/nccl_choice.hpp"
 #include "ops/collectives/network_costs.hpp"
 #include "ops/collectives/plan_costs.hpp"
+#include "ops/collectives/plan_evidence.hpp"
+#include "ops/collectives/request_check.hpp"
+#include "topology/alike_nodes.hpp"
+#include "topology/ecmp.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::array kProtocols{CommProtocol::LL, CommProtocol::LL128, CommProtocol::Simple};
-
-/// Size of a barrier: one element of an all-reduce, as PyTorch's ProcessGroupNCCL sends.
-constexpr Bytes kBarrierMessage{4};
 
 /// PXN wherever it can be (NCCL_P2P_PXN_LEVEL 2, since 2.12), PAT with one GPU a node (ncclPatEnable, 2.23).
 /// Trees only between nodes: inside one, NCCL's own correction leaves them no range of sizes (on 8 A100 a
@@ -45,70 +48,6 @@ std::vector<CommAlgorithm> candidates(CollectiveKind kind, const GroupLayout& la
     default:
       return {CommAlgorithm::Ring};
   }
-}
-
-[[noreturn]] void reject(CollectiveKind kind, const std::string& what) {
-  throw std::invalid_argument(to_string(kind) + ": " + what);
-}
-
-void check_position(CollectiveKind kind, const char* what, int position, std::size_t members) {
-  if (position < 0 || static_cast<std::size_t>(position) >= members) {
-    reject(kind, fmt::format("{} {} is not a position in a group of {}", what, position, members));
-  }
-}
-
-void check_matrix(const CollectiveRequest& request, std::size_t members) {
-  if (request.kind != CollectiveKind::AllToAll) {
-    reject(request.kind, "only an all-to-all has a byte matrix");
-  }
-  if (request.bytes.size() != members * members) {
-    reject(request.kind, fmt::format("{} byte counts for a group of {}, which needs {}", request.bytes.size(),
-                                     members, members * members));
-  }
-  for (const double bytes : request.bytes) {
-    if (!(bytes >= 0)) {
-      reject(request.kind, "a byte count is negative");
-    }
-  }
-}
-
-void check_request(const CollectiveRequest& request, std::size_t members) {
-  const CollectiveKind kind = request.kind;
-  if (request.size < Bytes{0}) {
-    reject(kind, "the size is negative");
-  }
-  check_position(kind, "root", request.root, members);
-  check_position(kind, "source", request.source, members);
-  const bool is_message = kind == CollectiveKind::Send || kind == CollectiveKind::Receive;
-  if (is_message && request.root == request.source) {
-    reject(kind, "sender and receiver are the same member");
-  }
-  if (!request.bytes.empty()) {
-    check_matrix(request, members);
-  }
-}
-
-/// The request as the algorithms see it: a barrier is a small all-reduce; an uneven all-to-all progresses by
-/// the mean bytes a member sends.
-CollectiveRequest normalised(CollectiveRequest request, std::size_t members) {
-  if (request.kind == CollectiveKind::Barrier) {
-    request.kind = CollectiveKind::AllReduce;
-    request.size = kBarrierMessage;
-  }
-  if (!request.bytes.empty()) {
-    request.size = Bytes{std::accumulate(request.bytes.begin(), request.bytes.end(), 0.0) /
-                         static_cast<double>(members)};
-  }
-  return request;
-}
-
-/// That of the profile, if it is of this very machine; else the cluster's.
-const NetworkFabric& network_of(const Fabric& fabric, const CollectiveProfile& profile) {
-  static const NetworkFabric unknown;
-  if (profile.between_nodes) {
-    return *profile.between_nodes;
-  }
-  return fabric.network() != nullptr ? *fabric.network() : unknown;
 }
 
 bool has_amd_cpu(const Fabric& fabric, std::span<const VertexId> members) {
@@ -150,58 +89,27 @@ bool crosses_cpu(const RoutedTraffic& routed, const Fabric& fabric) {
   });
 }
 
-/// The key of the latency of a step over the slowest kind of link that a plan uses.
-const char* slowest_step(const CollectivePlan& plan, const Fabric& fabric) {
-  const char* slowest = "nvlink";
-  for (const LinkLoad& load : plan.loads) {
-    const LinkKind kind = fabric.links()[load.link].kind;
-    if (kind == LinkKind::Network) {
-      return "network";
-    }
-    if (kind == LinkKind::HostMemory) {
-      slowest = "host_memory";
-    } else if (kind != LinkKind::NvLink && std::string_view{slowest} == "nvlink") {
-      slowest = "pcie";
-    }
-  }
-  return slowest;
-}
-
 /// Limits a message between GPUs of a node over NVSwitches to the rate of the channels that carry it.
 void limit_message(CollectivePlan& plan, const CollectiveRequest& request, const CollectiveProfile& profile,
                    const Fabric& fabric) {
-  if (!is_message(request.kind) || !profile.messages ||
-      std::string_view{slowest_step(plan, fabric)} != "nvlink") {
+  if (!is_message(request.kind) || !profile.messages || slowest_step(plan, fabric) != "nvlink") {
     return;
   }
   plan.channels = message_channels(request.carrier, request.size, profile.messages->channels);
   plan.rate_cap = std::min(plan.rate_cap, plan.channels * profile.messages->channel_bandwidth);
 }
 
-/// A network's costs are fitted where they are the profile's own, else derived.
-Evidence evidence_of(const NetworkFabric& network, const CollectiveProfile& profile) {
-  const auto own = profile.between_nodes ? Provenance::Fitted : Provenance::Derived;
-  return {own, network.source, network.error, std::nullopt, {}};
-}
-
-/// Reports the evidence for the costs that decide a plan's time: those of its slowest kind of step.
-void tell_evidence(CollectivePlan& plan, const CollectiveProfile& profile, const Fabric& fabric) {
-  const bool is_pxn = plan.algorithm == name_of(CommAlgorithm::Pxn);
-  const std::string algorithm = is_pxn ? name_of(CommAlgorithm::Direct) : plan.algorithm;
-  const std::string protocol = fmt::format("{}.{}", algorithm, plan.protocol);
-  std::string key = fmt::format("{}.{}", protocol, slowest_step(plan, fabric));
-  if (key.ends_with("host_memory") && !profile.provenance.contains(key)) {
-    key = protocol + ".pcie";  // whose costs stand in where it has none (plan_costs.cpp)
+/// Puts the loads of a plan for @p from on the links that @p to has in their places.
+void move_loads(CollectivePlan& plan, const AlikeNodes& nodes, std::span<const VertexId> from,
+                std::span<const VertexId> to) {
+  std::vector<LinkId> links;
+  links.reserve(plan.loads.size());
+  std::ranges::transform(plan.loads, std::back_inserter(links), &LinkLoad::link);
+  const std::vector<LinkId> images = nodes.images(links, from, to);
+  for (std::size_t load = 0; load < images.size(); ++load) {
+    plan.loads[load].link = images[load];
   }
-  if (key.ends_with("network")) {
-    const Evidence evidence = evidence_of(network_of(fabric, profile), profile);
-    plan.provenance = evidence.is;
-    plan.band = half_width(evidence);
-    return;
-  }
-  const Evidence& evidence = evidence_for(profile.provenance, key);
-  plan.provenance = evidence.is;
-  plan.band = half_width(evidence);
+  std::ranges::sort(plan.loads, {}, &LinkLoad::link);
 }
 
 }  // namespace
@@ -215,9 +123,27 @@ class CollectivePlanner::Group {
         members_{members.begin(), members.end()},
         layout_{lay_out(fabric, nvlinks, members)},
         channels_{spans_nodes() ? channel_limit(fabric, members) : 0},
-        has_amd_cpu_{spans_nodes() && has_amd_cpu(fabric, members)} {}
+        has_amd_cpu_{spans_nodes() && has_amd_cpu(fabric, members)},
+        is_hashed_{hashed_choices() != choices_before_} {}
 
   [[nodiscard]] const GroupLayout& layout() const { return layout_; }
+  [[nodiscard]] std::span<const VertexId> members() const { return members_; }
+
+  /// A hash chose between equally good ways: another group of the same signature may go by others.
+  [[nodiscard]] bool is_hashed() const { return is_hashed_; }
+
+  /// What @p make plans, once for equal requests: images of this group ask the same again and again.
+  template <class Make>
+  CollectivePlan planned(const CollectiveRequest& request, const Make& make) {
+    if (!request.bytes.empty()) {
+      return make();
+    }
+    const auto known =
+        std::ranges::find_if(planned_, [&](const auto& before) { return before.first == request; });
+    return known != planned_.end() ? known->second : planned_.emplace_back(request, make()).second;
+  }
+
+  void forget_plans() { planned_.clear(); }
 
   /// The time by which a plan is chosen: between nodes what NCCL expects, inside one what it takes.
   Seconds expected(const CollectivePlan& plan, CommAlgorithm algorithm, const CollectiveRequest& request,
@@ -309,41 +235,87 @@ class CollectivePlanner::Group {
     return found != known_.end() ? found->second : known_.emplace(key, route(row, request)).first->second;
   }
 
-  RoutedTraffic route(const CommAlgorithmRow& row, const CollectiveRequest& request) const {
-    return route_traffic(fabric_, nvlinks_, members_, layout_, row.traffic(request, layout_));
+  RoutedTraffic route(const CommAlgorithmRow& row, const CollectiveRequest& request) {
+    const std::uint64_t before = hashed_choices();
+    RoutedTraffic routed = route_traffic(fabric_, nvlinks_, members_, layout_, row.traffic(request, layout_));
+    is_hashed_ = is_hashed_ || hashed_choices() != before;
+    return routed;
   }
 
+  std::uint64_t choices_before_ = hashed_choices();  // laying out comes after it
   const Fabric& fabric_;
   const NvLinks& nvlinks_;
   std::vector<VertexId> members_;
   GroupLayout layout_;
   int channels_;  // of a group that spans nodes
   bool has_amd_cpu_;
+  bool is_hashed_;
   std::map<std::tuple<CommAlgorithm, CollectiveKind, int, int>, RoutedTraffic> known_;
   RoutedTraffic uneven_;
+  std::vector<std::pair<CollectiveRequest, CollectivePlan>> planned_;
 };
 
 CollectivePlanner::CollectivePlanner(const Fabric& fabric, CollectiveOptions options)
-    : fabric_{&fabric}, nvlinks_{std::make_unique<const NvLinks>(fabric)}, options_{std::move(options)} {}
+    : fabric_{&fabric},
+      nvlinks_{std::make_unique<const NvLinks>(fabric)},
+      nodes_{std::make_unique<const AlikeNodes>(fabric)},
+      options_{std::move(options)} {}
 CollectivePlanner::~CollectivePlanner() = default;
 CollectivePlanner::CollectivePlanner(CollectivePlanner&&) noexcept = default;
 CollectivePlanner& CollectivePlanner::operator=(CollectivePlanner&&) noexcept = default;
 
-CollectivePlanner::Group& CollectivePlanner::group(std::span<const VertexId> members) const {
-  std::vector<VertexId> key{members.begin(), members.end()};
-  const auto found = groups_.find(key);
-  if (found != groups_.end()) {
-    return *found->second;
+std::size_t CollectivePlanner::NumbersHash::operator()(const std::vector<std::uint32_t>& numbers) const {
+  std::uint64_t hash = numbers.size();
+  for (const std::uint32_t number : numbers) {
+    hash = mixed(hash ^ number);
   }
-  auto fresh = std::make_unique<Group>(*fabric_, *nvlinks_, members);
-  return *groups_.emplace(std::move(key), std::move(fresh)).first->second;
+  return hash;
+}
+
+CollectivePlanner::Group& CollectivePlanner::own_group(std::span<const VertexId> members) const {
+  std::unique_ptr<Group>& known = own_[{members.begin(), members.end()}];
+  if (!known) {
+    known = std::make_unique<Group>(*fabric_, *nvlinks_, members);
+  }
+  return *known;
+}
+
+CollectivePlanner::Group& CollectivePlanner::alike_group(std::span<const VertexId> members) const {
+  std::unique_ptr<Group>& known = alike_[nodes_->signature(members)];
+  if (!known) {
+    known = std::make_unique<Group>(*fabric_, *nvlinks_, members);
+  }
+  return *known;
+}
+
+void CollectivePlanner::set_profile(CollectiveProfile profile) {
+  options_.profile = std::move(profile);
+  for (const auto& [signature, group] : alike_) {
+    group->forget_plans();
+  }
 }
 
 CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
                                        std::span<const VertexId> members) const {
   check_request(request, members.size());
-  const CollectiveRequest wanted = normalised(request, members.size());
-  Group& here = group(members);
+  Group& alike = alike_group(members);
+  const bool is_itself = std::ranges::equal(alike.members(), members);
+  if (!is_itself && alike.is_hashed()) {
+    return best_of(own_group(members), request);
+  }
+  if (is_itself) {
+    return best_of(alike, request);
+  }
+  CollectivePlan plan = alike.planned(request, [&] { return best_of(alike, request); });
+  if (alike.is_hashed()) {
+    return best_of(own_group(members), request);
+  }
+  move_loads(plan, *nodes_, alike.members(), members);
+  return plan;
+}
+
+CollectivePlan CollectivePlanner::best_of(Group& here, const CollectiveRequest& request) const {
+  const CollectiveRequest wanted = normalised(request, here.members().size());
   const auto fixed = options_.algorithm.find(request.kind);
   const auto algorithms =
       fixed != options_.algorithm.end() ? std::vector{fixed->second} : candidates(wanted.kind, here.layout());
@@ -366,11 +338,11 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
     }
   }
   if (!best) {
-    reject(request.kind,
-           objections.size() == algorithms.size()
-               ? fmt::format("{}", fmt::join(objections, "; "))
-               : fmt::format("profile '{}' has no costs for the algorithm and protocol asked for",
-                             options_.profile.name));
+    reject_request(request.kind,
+                   objections.size() == algorithms.size()
+                       ? fmt::format("{}", fmt::join(objections, "; "))
+                       : fmt::format("profile '{}' has no costs for the algorithm and protocol asked for",
+                                     options_.profile.name));
   }
   limit_message(*best, wanted, options_.profile, *fabric_);
   tell_evidence(*best, options_.profile, *fabric_);
@@ -381,10 +353,10 @@ CommSchedule CollectivePlanner::schedule(const CollectiveRequest& request, std::
                                          CommAlgorithm algorithm) const {
   check_request(request, members.size());
   const CollectiveRequest wanted = normalised(request, members.size());
-  const GroupLayout& layout = group(members).layout();
+  const GroupLayout& layout = own_group(members).layout();
   const CommAlgorithmRow& row = row_of(algorithm);
   if (const std::string_view objection = row.objection(wanted, layout); !objection.empty()) {
-    reject(request.kind, std::string{objection});
+    reject_request(request.kind, std::string{objection});
   }
   return row.schedule(wanted, layout);
 }

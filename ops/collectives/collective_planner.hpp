@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "ops/collectives/collective_plan.hpp"
 #include "ops/collectives/collective_profile.hpp"
@@ -12,6 +15,7 @@
 
 namespace lockstep {
 
+class AlikeNodes;
 class NvLinks;
 
 /// Choices that a scenario may fix; NCCL's rule, the least predicted time, makes the others.
@@ -32,8 +36,9 @@ struct CollectiveOptions {
 /// and the choice is the pair (algorithm, protocol) with the least time alone on the machine, the cost model
 /// of NCCL's ncclTopoTuneModel with the fabric in place of its bandwidth table (docs/collectives.md).
 ///
-/// Group layouts and routed traffic are kept, so that a plan for another size costs little. Not thread-safe.
-/// The fabric must outlive the planner.
+/// Group layouts and routed traffic are kept, so that a plan for another size costs little. Groups that
+/// differ by copies of nodes alone (topology/alike_nodes.hpp) share them. Not thread-safe. The fabric must
+/// outlive the planner.
 class CollectivePlanner {
  public:
   explicit CollectivePlanner(const Fabric& fabric, CollectiveOptions options = {});
@@ -44,7 +49,7 @@ class CollectivePlanner {
   CollectivePlanner& operator=(const CollectivePlanner&) = delete;
 
   /// Prices by another profile from now on; layouts and traffic are kept.
-  void set_profile(CollectiveProfile profile) { options_.profile = std::move(profile); }
+  void set_profile(CollectiveProfile profile);
 
   /// @param members GPUs in group order, each once
   /// @throws std::invalid_argument when the request does not fit the group (root, source, bytes, a negative
@@ -60,12 +65,21 @@ class CollectivePlanner {
  private:
   class Group;
 
-  [[nodiscard]] Group& group(std::span<const VertexId> members) const;
+  struct NumbersHash {
+    std::size_t operator()(const std::vector<std::uint32_t>& numbers) const;
+  };
+  using Groups = std::unordered_map<std::vector<std::uint32_t>, std::unique_ptr<Group>, NumbersHash>;
+
+  [[nodiscard]] Group& own_group(std::span<const VertexId> members) const;
+  [[nodiscard]] Group& alike_group(std::span<const VertexId> members) const;
+  [[nodiscard]] CollectivePlan best_of(Group& group, const CollectiveRequest& request) const;
 
   const Fabric* fabric_;
   std::unique_ptr<const NvLinks> nvlinks_;
+  std::unique_ptr<const AlikeNodes> nodes_;
   CollectiveOptions options_;
-  mutable std::map<std::vector<VertexId>, std::unique_ptr<Group>> groups_;
+  mutable Groups alike_;  // the first of each signature
+  mutable Groups own_;    // by members, where a hash tells alike groups apart
 };
 
 /// Time of @p plan with the machine to itself.

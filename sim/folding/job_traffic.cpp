@@ -87,8 +87,7 @@ class Collector {
   }
 
   void add_call(TrafficGroup& group, const CollectiveRequest& request) {
-    if (std::ranges::any_of(group.calls,
-                            [&](const TrafficCall& c) { return same_request(c.request, request); })) {
+    if (std::ranges::any_of(group.calls, [&](const TrafficCall& c) { return c.request == request; })) {
       return;
     }
     std::vector<VertexId> gpus;
@@ -153,7 +152,7 @@ class Collector {
     traffic_.groups[entry->second].places[position].push_back(place);
     std::vector<CollectiveRequest>& requests = requests_[entry->second];
     const CollectiveRequest request = pair_request(call, traffic_.groups[entry->second].batch);
-    const auto is_same = [&](const CollectiveRequest& known) { return same_request(known, request); };
+    const auto is_same = [&](const CollectiveRequest& known) { return known == request; };
     if (std::ranges::none_of(requests, is_same)) {
       requests.push_back(request);
     }
