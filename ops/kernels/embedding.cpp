@@ -28,7 +28,7 @@ Prediction EmbeddingBagsModel::predict(const KernelCall& call, const GpuSpec& gp
                         std::ranges::all_of(work.tables, [](const EmbeddingTable& table) {
                           return table.dimension >= 16 && table.dimension <= 512;
                         });
-  const Seconds waits = std::max(times.waits + times.block_waits, times.longest_wait);
+  const Seconds waits = std::max(times.waits, times.longest_wait) + times.block_waits;
   if (work.direction == Direction::Forward) {
     const Seconds issue = is_generated(call) ? times.issue : Seconds{0};
     return make_prediction(gpu.kernel_minimum + gpu.efficiency->first_row +

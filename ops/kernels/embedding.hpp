@@ -8,7 +8,8 @@ namespace lockstep {
 
 /// Table-batched embedding lookup (FBGEMM) and its backward pass fused with the optimizer.
 ///
-///   waits    = row_latency * max(waits / bags at a time, longest wait)
+///   waits    = row_latency * (max(waits / bags at a time, longest wait)
+///                             + max(waits of blocks / blocks at a time, longest block))
 ///   dram     = DRAM / (streaming * random_rows or scattered_update)
 ///   level 2  = level 2 / L2 bandwidth (forward `cached_rows` times that: reads alone)
 ///   level 1  = level 1 / (SMs * 64 B * clock)

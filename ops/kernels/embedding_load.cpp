@@ -26,6 +26,7 @@ constexpr double kCachedWait = 0.22;    // of row_latency: see the header
 constexpr double kLongSegment = 32;     // lookups of a row that one warp adds up, FBGEMM
 constexpr double kBlockWarps = 32;      // of the block that a row with more has to itself, FBGEMM
 constexpr double kBlockSegment = 1024;  // lookups of a row that one block adds up, FBGEMM
+constexpr double kBlockLookups = 1024;  // for each of which FBGEMM launches a block: see the header
 constexpr double kBlockWaits = 10;      // of a row before its gradients, one after the other: see the header
 constexpr double kAddedBytes = 8;       // of a row that an atomic addition takes to level 2 at a time
 constexpr double kSliceBytes = 64;      // that a slice of level 2 gives in a clock
@@ -162,6 +163,11 @@ LongSegments long_segments(const EmbeddingTable& table, double lookups, double d
           lookups * normal_share((mean + skew * skew / 2) / spread)};
 }
 
+/// Blocks that update rows with many lookups, of which an SM has one at a time.
+double blocks_at_a_time(const EmbeddingLoad& load, const GpuSpec& gpu) {
+  return std::clamp(std::ceil(load.lookups / kBlockLookups), 1.0, static_cast<double>(gpu.sm_count));
+}
+
 /// A table's update by the gradients of its pooled rows.
 struct Update {
   double bags;
@@ -190,14 +196,15 @@ void add_backward(const EmbeddingTable& table, const BatchRows& rows, const Upda
   load.level2 += lookups * update.pooled;
   const double wait = kCachedWait + (1 - kCachedWait) * missed / lookups;  // for a lookup's gradient
   const LongSegments segments = long_segments(table, lookups, distinct);
+  load.lookups += lookups;
   load.waits += distinct - segments.rows + wait * (lookups - segments.lookups);
   load.longest_wait =
-      std::max(load.longest_wait, kBlockWaits + wait * std::min(lookups / distinct, kLongSegment));
+      std::max(load.longest_wait, std::clamp(distinct - segments.rows, 0.0, 1.0) *
+                                      (kBlockWaits + wait * std::min(lookups / distinct, kLongSegment)));
   if (segments.rows > 0) {
     load.block_waits += kBlockWaits * segments.rows + wait * segments.lookups / kBlockWarps;
     const double longest = std::min(segments.lookups / segments.rows, kBlockSegment);
-    load.longest_wait = std::max(load.longest_wait,
-                                 std::min(1.0, segments.rows) * (kBlockWaits + wait * longest / kBlockWarps));
+    load.longest_block = std::min(1.0, segments.rows) * (kBlockWaits + wait * longest / kBlockWarps);
   }
 }
 
@@ -257,7 +264,9 @@ void add(const EmbeddingLoad& of_table, EmbeddingLoad& load) {
   load.rows += of_table.rows;
   load.waits += of_table.waits;
   load.block_waits += of_table.block_waits;
+  load.lookups += of_table.lookups;
   load.longest_wait = std::max(load.longest_wait, of_table.longest_wait);
+  load.longest_block = std::max(load.longest_block, of_table.longest_block);
 }
 
 }  // namespace
@@ -297,7 +306,8 @@ EmbeddingTimes embedding_times(const EmbeddingLoad& load, Direction direction, c
           .issue = time_to_issue(
               load.rows * kRowIssue * kWarp * warps_of(gpu) / bags_at_a_time(load.widest, gpu), gpu),
           .waits = load.waits / bags_at_a_time(load.widest, gpu) * reached.row_latency,
-          .block_waits = load.block_waits / gpu.sm_count * reached.row_latency,
+          .block_waits = std::max(load.block_waits / blocks_at_a_time(load, gpu), load.longest_block) *
+                         reached.row_latency,
           .longest_wait = load.longest_wait * reached.row_latency};
 }
 

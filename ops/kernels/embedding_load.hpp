@@ -14,15 +14,17 @@ namespace lockstep {
 /// Sums over tables, and what concerns all of them. Waits count waits for a row in DRAM
 /// (KernelEfficiency::row_latency).
 struct EmbeddingLoad {
-  double dram = 0;          ///< bytes
-  double gathered = 0;      ///< bytes of rows that DRAM gives besides: backward, gradients read again
-  double level2 = 0;        ///< bytes
-  double level1 = 0;        ///< bytes: forward, all rows
-  double rows = 0;          ///< forward, that are added up
-  double waits = 0;         ///< of all bags, one row after the other
-  double block_waits = 0;   ///< backward: of rows with more lookups than a warp adds up, one after the other
-  double longest_wait = 0;  ///< of one bag; backward of one row's gradients
-  std::int64_t widest = 0;  ///< columns: of the widest table
+  double dram = 0;           ///< bytes
+  double gathered = 0;       ///< bytes of rows that DRAM gives besides: backward, gradients read again
+  double level2 = 0;         ///< bytes
+  double level1 = 0;         ///< bytes: forward, all rows
+  double rows = 0;           ///< forward, that are added up
+  double waits = 0;          ///< of all bags, one row after the other
+  double block_waits = 0;    ///< backward: of rows with more lookups than a warp adds up, one after the other
+  double lookups = 0;        ///< backward, of all rows
+  double longest_wait = 0;   ///< of one bag; backward of one row's gradients that a warp adds up
+  double longest_block = 0;  ///< backward: of one row with more lookups
+  std::int64_t widest = 0;   ///< columns: of the widest table
 };
 
 /// How long each part takes alone.
@@ -45,9 +47,9 @@ struct EmbeddingTimes {
 ///               DRAM: 2 d (row + optimizer state) + min(B, N) gradient + B (96 + sectors of indices), and
 ///               gathered g - min(B, N) gradients; level 2: N gradients
 ///               waits: d' + r N'; longest: 10 + r min(N / d, 32)
-///               rows of more than 32 lookups (h, N" of the lookups; d' = d - h, N' = N - N"):
-///               10 h + r N" / 32 waits of blocks, of which an SM has one at a time; longest:
-///               10 + r min(N" / h, 1024) / 32
+///               rows of more than 32 lookups (h, N" of the lookups; d' = d - h, N' = N - N") in a kernel
+///               before: 10 h + r N" / 32 waits of blocks, one for each 1024 lookups of all tables, of which
+///               an SM has one at a time; longest: 10 + r min(N" / h, 1024) / 32
 ///
 /// Backward where each lookup adds to its row (`atomic`): DRAM 2 m rows; level 2 64 bytes for 8 of a row;
 /// waits m + 0.22 (N - m). Four columns of a thread go one after the other, so that a transaction has two
@@ -73,9 +75,10 @@ struct EmbeddingTimes {
 /// simulated cache agrees within 0.01 of the lookups, within 0.05 where half of them are of such rows).
 /// *Source*: 0.9, 45 warps and the misses of a reuse_factor from Lin et al., arXiv 2201.07821 and its public
 /// code; backward: FBGEMM embedding_backward_split_template.cu (each distinct row once;
-/// max_segment_length_per_warp = 32, max_segment_length_per_cta = 1024). 0.22: 193 cycles of a level-2 hit
-/// (Jia et al., arXiv 1804.06826) at 1.5 GHz of the 0.6 us of row_latency. 10: 5.7 ms for 90,837 rows of 174
-/// lookups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
+/// max_segment_length_per_warp = 32, max_segment_length_per_cta = 1024; of 2022: blocks of ..._cta_per_row_1
+/// are div_round_up(linear_indices.numel(), 32 * kWarpSize), as the grids of both DLRM traces have it). 0.22:
+/// 193 cycles of a level-2 hit (Jia et al., arXiv 1804.06826) at 1.5 GHz of the 0.6 us of row_latency.
+/// 10: 5.7 ms for 90,837 rows of 174 lookups on 108 SMs (split_embedding_backward_..._cta_per_row_1 in
 /// ../shared/data/traces/single_rank/a100_rank3of8); NeuroShard's published network, which was trained on
 /// measurements of another GPU, wants 80 ns for each such row at 4 to 64 columns (least squares over 250
 /// groups of tables each), 10 x 0.6 us on the 68 SMs of an RTX 2080 Ti are 88 ns.

@@ -57,7 +57,7 @@ void ModelCosts::add(const EmbeddingTable& piece, Direction direction, const Kin
   sums[kDram] = times.dram / Seconds{copies};
   sums[kLevel2] = look_up_time({times.level2, times.level1}) / Seconds{copies};
   sums[kWaits] = times.waits / Seconds{copies} * bags_at_a_time(piece.dimension, gpu);
-  sums[kBlockWaits] = times.block_waits / Seconds{copies};
+  sums[kBlockWaits] = all.block_waits / gpu.sm_count * gpu.efficiency->row_latency / Seconds{copies};
   sums[kHost] = time_over_pcie(host_traffic(call), gpu) / Seconds{copies};
   if (direction == Direction::Forward) {
     load.largest = times.longest_wait / Seconds{1};

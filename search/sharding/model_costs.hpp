@@ -27,7 +27,7 @@ namespace lockstep::sharding {
 ///   total        max over devices of inputs + compute + exposed (forward + backward exchange)
 ///
 /// *Assumes* one kernel for all of a device's pieces, not bound by the instructions it issues (rows that the
-/// caches hold); formulas, not networks, for its kernels. *Valid for*
+/// caches hold); lookups enough for a block on each SM; formulas, not networks, for its kernels. *Valid for*
 /// comparing plans: a simulation of the step says what it takes. *Source*: the kernels of
 /// ops/workload/layers/embedding_bag.cpp and embedding_exchange.cpp, the copies of
 /// ops/workload/dlrm_inputs.cpp.

@@ -106,5 +106,21 @@ TEST(EmbeddingSegments, LongOnesHaveNoWarpOfTheirOwn) {
   EXPECT_NEAR(none.waits, kRows * (1 - std::exp(-4)) + kGradient * 4 * kRows, 1);
 }
 
+/// FBGEMM launches a block for each 1024 lookups, so that few lookups leave most SMs idle: 4,096 of 64 rows,
+/// all long, are 16 rows for each of four blocks.
+TEST(EmbeddingSegments, OfFewLookupsHaveFewBlocks) {
+  const auto gpu = read_file<GpuSpec>(LOCKSTEP_SOURCE_DIR "/configs/gpus/v100_32gb.yaml");
+  const auto waits = [&](std::int64_t rows) {
+    const EmbeddingTable table{.rows = rows, .dimension = 64, .pooling_factor = 1};
+    const EmbeddingBags bags{.batch = 64 * rows, .tables = {table}, .direction = Direction::Backward};
+    return embedding_times(embedding_load(bags, DataType::FP32, gpu), bags.direction, gpu).block_waits /
+           gpu.efficiency->row_latency;
+  };
+  const double of_row = kBlockWaits + kGradient * 64 / kWarps;
+  EXPECT_NEAR(waits(64) / (16 * of_row), 1, 0.01);
+  EXPECT_NEAR(waits(2) / (2 * of_row), 1, 0.01);
+  EXPECT_NEAR(waits(80 * 160) / (160 * of_row), 1, 0.01);  // as many blocks as V100 has SMs
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -159,12 +159,12 @@ TEST_P(PredictedEmbeddings, TakeAboutWhatTheyTook) {
   EXPECT_EQ(found, most.size());
 }
 
-// The V100's updates are of rows that a batch of 128 samples has more than 32 times, which nothing tells.
+// The V100's tables are MLPerf's 26, which a replay cannot be told: popular rows have a block each, in turn.
 INSTANTIATE_TEST_SUITE_P(Files, PredictedEmbeddings,
                          ::testing::Values(EmbeddingBounds{"dlrm_8xv100/kineto", "gpu: v100_32gb", 0.10, 0.10,
                                                            0.50},
                                            EmbeddingBounds{"single_rank/a100_rank3of8_six_steps.json.gz",
-                                                           "gpu: a100_40gb", 0.20, 0.10, 0.18}));
+                                                           "gpu: a100_40gb", 0.20, 0.10, 0.16}));
 
 /// Its profile says no shapes.
 std::string edits_2080ti() {
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Files, PredictedTrace,
                                              "gpu: h100_80gb_boost", 0.97, 0.08, 0.08, 0.08},
                              PredictedBounds{"dlrm_8xv100/kineto", "gpu: v100_32gb", 0.76, 0.08, 0.01, 0.10},
                              PredictedBounds{"single_rank/a100_rank3of8_six_steps.json.gz", "gpu: a100_40gb",
-                                             0.77, 0.31, 0.01, 0.18},
+                                             0.77, 0.28, 0.01, 0.17},
                              PredictedBounds{"linear_and_resnet_2080ti/resnet_kineto.json.gz", edits_2080ti(),
                                              0.98, 0.15, 0.01, 0.15}));
 
