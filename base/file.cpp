@@ -55,7 +55,12 @@ std::string read_own_file(const fs::path& path) {
     throw InputError{{path.string()}, "is a device; a file is expected"};
   }
   std::ifstream file{path, std::ios::binary};
-  std::string content{std::istreambuf_iterator<char>{file}, {}};
+  std::error_code unsized;  // a pipe has no size
+  const std::uintmax_t size = fs::file_size(path, unsized);
+  std::string content(unsized ? 0 : size, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  content.append(std::istreambuf_iterator<char>{file}, {});  // without a size, or grown since
   if (!file.good() && !file.eof()) {
     throw InputError{{path.string()}, std::string{"cannot be read: "} + std::strerror(errno)};
   }

@@ -261,7 +261,11 @@ void Simulation::add_load_observers(Network& network) const {
     return;
   }
   const auto trace = is_traced ? std::make_shared<LinkLoadTrace>(*input_.fabric) : nullptr;
-  shared->observe_loads([trace, observer = load_observer_](LinkId link, double more, double date) {
+  const Folding* const folding = folding_.get();
+  shared->observe_loads([trace, folding, observer = load_observer_](LinkId link, double more, double date) {
+    if (folding != nullptr && !folding->represents(link)) {
+      return;
+    }
     if (trace) {
       trace->add(link, more, date);
     }

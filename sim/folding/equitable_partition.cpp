@@ -1,6 +1,7 @@
 #include "sim/folding/equitable_partition.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -120,6 +121,11 @@ class Refinement {
     links_ = classes_of(digests);
   }
 
+  /// What others may meet on links: all but lone groups, which tell no links apart.
+  [[nodiscard]] static std::span<const TrafficShape> shared(const TrafficGroup& group) {
+    return group.is_lone ? std::span<const TrafficShape>{} : group.shapes;
+  }
+
   void refine_groups() {
     std::vector<std::uint32_t> seen_in(ranks_.count() * kMostSlots, ~0U);
     std::vector<Digest> digests;
@@ -127,7 +133,7 @@ class Refinement {
       const TrafficGroup& group = traffic_.groups[index];
       Digest& digest = digests.emplace_back().append(std::uint64_t{groups_.of[index]});
       append_members(digest, group, index, seen_in);
-      for (const TrafficShape& shape : group.shapes) {
+      for (const TrafficShape& shape : shared(group)) {
         Digest loads;
         for (const LinkLoad& load : shape.loads) {
           loads.add(Digest{}.append(std::uint64_t{links_.of[load.link]}).append(load.share));
@@ -181,7 +187,7 @@ class Refinement {
   void refine_links() {
     std::vector<Digest> users(links_.of.size());
     for (std::size_t index = 0; index < traffic_.groups.size(); ++index) {
-      const std::vector<TrafficShape>& shapes = traffic_.groups[index].shapes;
+      const std::span<const TrafficShape> shapes = shared(traffic_.groups[index]);
       for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
         for (const LinkLoad& load : shapes[shape].loads) {
           users[load.link].add(Digest{}

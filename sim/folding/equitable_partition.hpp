@@ -31,9 +31,10 @@ struct EquitablePartition {
 ///     slots, pairs of one class with the same role, and copies over equally many links of each class;
 ///   * groups of a class have the same collectives, which their members call from the same slots (pairs: from
 ///     the same places of their programs), equally many members of each rank class, first met in the
-///     same order, and for each plan the same weights on equally many links of each class;
+///     same order, and, unless they are lone, for each plan the same weights on equally many links of each
+///     class;
 ///   * links of a class have the same bandwidth, and carry the same weights of equally many groups and copies
-///     of each class.
+///     of each class, lone groups aside (TrafficGroup::is_lone).
 ///
 /// Colours are compared by 128-bit digests: the chance that two of 10^6 colours collide is below 10^-26.
 ///

@@ -54,11 +54,12 @@ void Folding::load_groups(bool share_links) {
   for (std::size_t index = 0; index < traffic_.groups.size(); ++index) {
     const auto& shapes = traffic_.groups[index].shapes;
     const std::uint32_t group = class_of_group(index);
+    const bool shares = share_links && !traffic_.groups[index].is_lone;
     loads[group].resize(shapes.size());
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
       std::ranges::copy_if(shapes[shape].loads, std::back_inserter(loads[group][shape]),
                            [&](const LinkLoad& load) {
-                             return share_links ? represents(load.link) : groups_[group].original == index;
+                             return shares ? represents(load.link) : groups_[group].original == index;
                            });
     }
   }

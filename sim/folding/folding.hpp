@@ -28,6 +28,9 @@ namespace lockstep {
 /// links, get their rates there. Hence all members of a class go on alike. In the folded job the
 /// representative of a class of links bears, for each class of groups, the loads of all its groups that cross
 /// that link: the same sums, to the last bit, because sums of LinkWeights are exact.
+///
+/// A lone group meets nobody on its links, so these need not be alike for it: it bears its own loads, and
+/// gets the rate that it has alone.
 class Folding {
  public:
   /// A class of groups.
@@ -62,6 +65,11 @@ class Folding {
     return class_of_group(traffic_.pair_of.at({group, source, target}));
   }
 
+  /// Whether @p link stands for its class: it bears all that its members bear, others at most lone groups.
+  [[nodiscard]] bool represents(LinkId link) const {
+    return classes_.links.first[classes_.links.of[link]] == link;
+  }
+
   /// Loads of the representative links by the copies of a representative and of all ranks like it.
   [[nodiscard]] std::vector<LinkLoad> copy_loads(std::uint32_t rank, Memcpy::Path path) const;
 
@@ -78,10 +86,6 @@ class Folding {
   void seat_groups();
   void load_groups(bool share_links);
   void load_copies(bool share_links);
-  [[nodiscard]] bool represents(LinkId link) const {
-    return classes_.links.first[classes_.links.of[link]] == link;
-  }
-
   const Job& job_;
   JobTraffic traffic_;
   EquitablePartition classes_;

@@ -9,6 +9,7 @@
 
 #include "ops/collectives/channels.hpp"
 #include "sim/copy_plan.hpp"
+#include "sim/folding/lone_groups.hpp"
 #include "sim/group_calls.hpp"
 #include "sim/network/link_weight.hpp"
 #include "sim/network/network.hpp"
@@ -68,6 +69,7 @@ class Collector {
     add_even_calls();
     add_pairs();
     add_copies(compiled);
+    mark_lone_groups(compiled);
     return std::move(traffic_);
   }
 
@@ -190,6 +192,13 @@ class Collector {
       for (const Memcpy::Path path : paths[compiled[rank]]) {
         traffic_.copies[rank].on(path) = copy_route(fabric_, job_.ranks[rank].gpu, path);
       }
+    }
+  }
+
+  void mark_lone_groups(const std::vector<const CompiledProgram*>& compiled) {
+    const std::vector<bool> lone = lone_groups(job_, compiled);
+    for (std::size_t group = 0; group < lone.size(); ++group) {
+      traffic_.groups[group].is_lone = lone[group];
     }
   }
 

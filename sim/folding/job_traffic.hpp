@@ -41,6 +41,7 @@ struct TrafficGroup {
   /// TrafficPair::place of all calls of a pair, by position.
   std::array<std::vector<std::uint32_t>, 2> places;
   MessageCarrier batch = {};  ///< of a pair: what carries its messages where they are batched
+  bool is_lone = false;       ///< as lone_groups() says
 
   /// The plan that a member's call runs with; null: nothing of its kind and size.
   [[nodiscard]] const TrafficCall* find(const CollectiveCall& call) const;
