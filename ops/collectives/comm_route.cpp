@@ -56,6 +56,12 @@ bool may_pass_through_a_gpu(const Fabric& fabric, VertexId from, VertexId to) {
   return std::min(fabric.vertices()[from].p2p_level, fabric.vertices()[to].p2p_level) > P2pLevel::Nvl;
 }
 
+/// No distance is too far for its peers and NICs.
+bool has_all_rights(const Vertex& gpu) {
+  return gpu.p2p_level == P2pLevel::Sys && gpu.nic_read_level == P2pLevel::Sys &&
+         gpu.nic_write_level == P2pLevel::Sys;
+}
+
 }  // namespace
 
 Route comm_route(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to,
@@ -76,6 +82,9 @@ Route comm_route(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, Ve
 }
 
 bool is_read_from_host_memory(const Fabric& fabric, const NvLinks& nvlinks, VertexId from, VertexId to) {
+  if (has_all_rights(fabric.vertices()[from]) && has_all_rights(fabric.vertices()[to])) {
+    return false;
+  }
   const Route route = fabric.route(from, to);
   if (fabric.vertices()[from].node != fabric.vertices()[to].node) {
     return staging_of(fabric, from, to, route).receiver;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/collectives/comm_route.hpp"
+#include "topology/ecmp.hpp"
 
 namespace lockstep {
 namespace {
@@ -157,14 +158,21 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
 
   LinkSums load{fabric.links().size()};
   const ChannelEdge* before = nullptr;
+  Route route;
   bool is_read = false;
+  bool is_hashed = false;  // channels of one pair may go different ways
   for (const ChannelEdge& edge : traffic) {
     const auto src = static_cast<std::size_t>(edge.src);
     const auto dst = static_cast<std::size_t>(edge.dst);
-    const Route route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
+    const bool is_next_channel = before != nullptr && before->src == edge.src && before->dst == edge.dst;
+    if (!is_next_channel || is_hashed) {
+      const std::uint64_t choices = hashed_choices();
+      route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
+      is_hashed = hashed_choices() != choices;
+    }
     Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
     hop.kind = std::max(hop.kind, class_of(fabric, route));
-    if (before == nullptr || before->src != edge.src || before->dst != edge.dst) {
+    if (!is_next_channel) {
       is_read = is_read_from_host_memory(fabric, nvlinks, members[src], members[dst]);
     }
     before = &edge;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace lockstep {
@@ -12,7 +14,7 @@ Folding::Folding(const Job& job, const Fabric& fabric, JobTraffic traffic,
       traffic_{std::move(traffic)},
       classes_{equitable_partition(job, fabric, traffic_, rank_kinds, share_links)} {
   seat_groups();
-  load_groups(share_links);
+  load_groups(fabric, share_links);
   load_copies(share_links);
 }
 
@@ -49,17 +51,30 @@ std::uint32_t Folding::member_like(std::uint32_t rank, std::uint32_t slot, const
   });
 }
 
-void Folding::load_groups(bool share_links) {
+std::vector<LinkLoad> Folding::lone_loads(const std::vector<LinkLoad>& loads, const Fabric& fabric) const {
+  std::set<std::tuple<double, double, double>> known;
+  std::vector<LinkLoad> told;
+  std::ranges::copy_if(loads, std::back_inserter(told), [&](const LinkLoad& load) {
+    const double bandwidth = fabric.links()[load.link].bandwidth.in_base_units();
+    return known.insert({bandwidth, load.share, load.efficiency}).second || represents(load.link);
+  });
+  return told;
+}
+
+void Folding::load_groups(const Fabric& fabric, bool share_links) {
   std::vector<std::vector<std::vector<LinkLoad>>> loads(groups_.size());  // by class and shape
   for (std::size_t index = 0; index < traffic_.groups.size(); ++index) {
     const auto& shapes = traffic_.groups[index].shapes;
     const std::uint32_t group = class_of_group(index);
-    const bool shares = share_links && !traffic_.groups[index].is_lone;
     loads[group].resize(shapes.size());
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+      if (share_links && traffic_.groups[index].is_lone) {
+        loads[group][shape] = lone_loads(shapes[shape].loads, fabric);
+        continue;
+      }
       std::ranges::copy_if(shapes[shape].loads, std::back_inserter(loads[group][shape]),
                            [&](const LinkLoad& load) {
-                             return shares ? represents(load.link) : groups_[group].original == index;
+                             return share_links ? represents(load.link) : groups_[group].original == index;
                            });
     }
   }

@@ -29,8 +29,8 @@ namespace lockstep {
 /// representative of a class of links bears, for each class of groups, the loads of all its groups that cross
 /// that link: the same sums, to the last bit, because sums of LinkWeights are exact.
 ///
-/// A lone group meets nobody on its links, so these need not be alike for it: it bears its own loads, and
-/// gets the rate that it has alone.
+/// A lone group meets nobody on its links, so these need not be alike for it: it bears loads of its own that
+/// tell its rate alone.
 class Folding {
  public:
   /// A class of groups.
@@ -84,8 +84,12 @@ class Folding {
 
   [[nodiscard]] Kind kind_of(std::uint32_t rank, std::uint32_t group) const;
   void seat_groups();
-  void load_groups(bool share_links);
+  /// Those of representative links, and for each bandwidth and share one: the rate alone is theirs.
+  [[nodiscard]] std::vector<LinkLoad> lone_loads(const std::vector<LinkLoad>& loads,
+                                                 const Fabric& fabric) const;
+  void load_groups(const Fabric& fabric, bool share_links);
   void load_copies(bool share_links);
+
   const Job& job_;
   JobTraffic traffic_;
   EquitablePartition classes_;
