@@ -24,13 +24,17 @@ void raise(Gates& gates, const Gates& to) {
   std::ranges::transform(gates, to, gates.begin(), [](Moment a, Moment b) { return std::max(a, b); });
 }
 
+/// A thread that awaits a flag does so as often as it is posted.
 bool are_awaited(const Program& program) {
   std::vector<std::size_t> posted(program.flags);
   std::vector<std::vector<std::size_t>> awaited(program.threads.size(), posted);
   for (std::size_t thread = 0; thread < program.threads.size(); ++thread) {
     for (const Instruction& instruction : program.threads[thread].instructions) {
-      if (instruction.op == Opcode::Post) ++posted[instruction.operand];
-      if (instruction.op == Opcode::Await) ++awaited[thread][instruction.operand];
+      if (instruction.op == Opcode::Post) {
+        ++posted[instruction.operand];
+      } else if (instruction.op == Opcode::Await) {
+        ++awaited[thread][instruction.operand];
+      }
     }
   }
   return std::ranges::all_of(awaited, [&](const std::vector<std::size_t>& of_thread) {
