@@ -4,13 +4,10 @@
 #include <string>
 #include <unordered_map>
 
+#include "topology/byte_key.hpp"
+
 namespace lockstep {
 namespace {
-
-template <class Value>
-void append_bytes(std::string& key, Value value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 /// Everything of a device that routes, layouts and prices may ask, but its name and node.
 void append_device(std::string& key, const Vertex& vertex) {

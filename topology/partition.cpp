@@ -6,13 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "topology/byte_key.hpp"
+
 namespace lockstep {
 namespace {
-
-template <class Value>
-void append_bytes(std::string& key, Value value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 /// The gates of @p vertex: every port it can use, sorted as NodeShape says.
 template <class CostTo>

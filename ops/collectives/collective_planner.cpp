@@ -132,7 +132,7 @@ class CollectivePlanner::Group {
   /// A hash chose between equally good ways: another group of the same signature may go by others.
   [[nodiscard]] bool is_hashed() const { return is_hashed_; }
 
-  /// What @p make plans, once for equal requests: images of this group ask the same again and again.
+  /// The plan that @p make makes, once for equal requests: images of this group ask the same again.
   template <class Make>
   CollectivePlan planned(const CollectiveRequest& request, const Make& make) {
     if (!request.bytes.empty()) {

@@ -121,7 +121,7 @@ class Refinement {
     links_ = classes_of(digests);
   }
 
-  /// What others may meet on links: all but lone groups, which tell no links apart.
+  /// Shapes that others may meet on links: none of a lone group, which tells no links apart.
   [[nodiscard]] static std::span<const TrafficShape> shared(const TrafficGroup& group) {
     return group.is_lone ? std::span<const TrafficShape>{} : group.shapes;
   }

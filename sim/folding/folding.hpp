@@ -84,7 +84,7 @@ class Folding {
 
   [[nodiscard]] Kind kind_of(std::uint32_t rank, std::uint32_t group) const;
   void seat_groups();
-  /// Those of representative links, and for each bandwidth and share one: the rate alone is theirs.
+  /// The loads of representative links, and one for each bandwidth and share: they tell the rate alone.
   [[nodiscard]] std::vector<LinkLoad> lone_loads(const std::vector<LinkLoad>& loads,
                                                  const Fabric& fabric) const;
   void load_groups(const Fabric& fabric, bool share_links);
