@@ -3,6 +3,7 @@
 /// machine's memory, 5 out of this one's.
 
 #include <fmt/core.h>
+#include <jemalloc/jemalloc.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -38,6 +39,13 @@
 #include "app/process_limits.hpp"
 #include "app/version.hpp"
 #include "scenario/outcome.hpp"
+
+/// Options of jemalloc, which it reads by this name before main(): memory comes in huge pages where Linux
+/// lends them
+/// (`transparent_hugepage` at `madvise` or `always`). Large machines take their memory a page fault at a time
+/// else.
+const char* malloc_conf =
+    "thp:always,metadata_thp:auto";  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 int main(int count, char** arguments) {
   using namespace lockstep;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,15 +57,20 @@ std::vector<std::string> path_to_infinity(const Json& value) {
   return path;
 }
 
+/// @param path keys and places, the outermost first
+[[noreturn]] void refuse(const std::vector<std::string>& path) {
+  throw std::invalid_argument{
+      fmt::format("the result '{}' is no finite number: a quantity of the scenario is too small or too large "
+                  "to work with",
+                  fmt::join(path, "."))};
+}
+
 /// @throws std::invalid_argument for inf and NaN, which JSON cannot say
 void require_finite(const Json& value) {
   std::vector<std::string> path = path_to_infinity(value);
   if (!path.empty()) {
     std::ranges::reverse(path);
-    throw std::invalid_argument{fmt::format(
-        "the result '{}' is no finite number: a quantity of the scenario is too small or too large "
-        "to work with",
-        fmt::join(path, "."))};
+    refuse(path);
   }
 }
 
@@ -168,22 +175,56 @@ void add_trust(Json& json, const ResolvedScenario& resolved, const SimulationRes
   json["collective_profile"] = resolved.profile.name;
 }
 
-/// Large machines have 100,000.
-void add_links(Json& json, std::span<const LinkUtilisation> links) {
-  if (links.empty()) {
-    return;
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string quoted(std::string_view name) {
+  const bool is_plain = std::ranges::all_of(
+      name, [](char letter) { return letter >= ' ' && letter <= '~' && letter != '"' && letter != '\\'; });
+  return is_plain ? fmt::format("\"{}\"", name) : text_of(Json(name));
+}
+
+/// The text of a number, kept for the next one: links that are alike follow each other.
+class NumberText {
+ public:
+  const std::string& of(double number) {
+    if (text_.empty() || number != number_) {
+      number_ = number;
+      text_ = text_of(Json(number));
+    }
+    return text_;
   }
-  Json::array_t rows;
-  rows.reserve(links.size());
-  for (const LinkUtilisation& link : links) {
-    Json::object_t row;
-    row.reserve(3);
-    row.emplace("name", link.name);
-    row.emplace("bytes_per_step", link.bytes_per_step);
-    row.emplace("utilisation", link.utilisation);
-    rows.emplace_back(std::move(row));
+
+ private:
+  double number_ = 0;
+  std::string text_;
+};
+
+/// The member `links` of the outermost object, as text: 100,000 ranks have 600,000 rows, too many for a tree
+/// of JSON values.
+/// @throws std::invalid_argument as require_finite()
+std::string text_of_links(std::span<const LinkUtilisation> links) {
+  fmt::memory_buffer text;
+  fmt::format_to(std::back_inserter(text), "  \"links\": [");
+  NumberText bytes;
+  NumberText utilisation;
+  for (std::size_t place = 0; place < links.size(); ++place) {
+    const LinkUtilisation& link = links[place];
+    for (const auto& [key, number] :
+         {std::pair{"bytes_per_step", link.bytes_per_step}, std::pair{"utilisation", link.utilisation}}) {
+      if (!std::isfinite(number)) {
+        refuse({"links", std::to_string(place), key});
+      }
+    }
+    fmt::format_to(
+        std::back_inserter(text),
+        "{}\n    {{\n      \"name\": {},\n      \"bytes_per_step\": {},\n      \"utilisation\": {}\n    }}",
+        place == 0 ? "" : ",", quoted(link.name), bytes.of(link.bytes_per_step),
+        utilisation.of(link.utilisation));
   }
-  json["links"] = std::move(rows);
+  fmt::format_to(std::back_inserter(text), "\n  ]");
+  return fmt::to_string(text);
 }
 
 Json memory_of(const MemoryBreakdown& memory, Bytes capacity) {
@@ -202,8 +243,8 @@ Json gains(const Sensitivity& sensitivity) {
   return rows;
 }
 
-Json metrics(const ResolvedScenario& resolved, const SimulationResult& result, const Sensitivity& sensitivity,
-             std::span<const LinkUtilisation> links) {
+/// The members that stand before `links`.
+Json figures_of_step(const ResolvedScenario& resolved, const SimulationResult& result) {
   Json json;
   json["name"] = resolved.scenario.name;
   json["step_time_s"] = result.mean_step().in_base_units();
@@ -233,7 +274,13 @@ Json metrics(const ResolvedScenario& resolved, const SimulationResult& result, c
   if (auto sentences = straddling_groups(resolved); !sentences.empty()) {
     json["straddling_groups"] = std::move(sentences);
   }
-  add_links(json, links);
+  return json;
+}
+
+/// The members that stand behind `links`.
+Json figures_of_ranks(const ResolvedScenario& resolved, const SimulationResult& result,
+                      const Sensitivity& sensitivity) {
+  Json json;
   if (const auto fullest = fullest_rank(resolved)) {
     json["memory"] = memory_of(fullest->memory, fullest->capacity);
     json["memory"]["nominal"] = fullest->nominal.in_base_units();
@@ -251,32 +298,44 @@ Json metrics(const ResolvedScenario& resolved, const SimulationResult& result, c
   return json;
 }
 
-std::string text_of(const Json& json) {
-  require_finite(json);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+/// One object of all members, in their order.
+class Document {
+ public:
+  /// @throws std::invalid_argument as require_finite()
+  Document(const Json& before, const Json& behind) : before_{text_of(before)}, behind_{text_of(behind)} {
+    require_finite(before);
+    require_finite(behind);
+    before_.resize(before_.size() - 2);  // the end of the line, and the brace
+  }
+
+  [[nodiscard]] std::string with(std::span<const LinkUtilisation> links) const {
+    const std::string rows = links.empty() ? "" : ",\n" + text_of_links(links);
+    return fmt::format("{}{},{}\n", before_, rows, std::string_view{behind_}.substr(1));
+  }
+
+ private:
+  std::string before_;
+  std::string behind_;
+};
+
+Document document_of(const ResolvedScenario& resolved, const SimulationResult& result,
+                     const Sensitivity& sensitivity) {
+  return {figures_of_step(resolved, result), figures_of_ranks(resolved, result, sensitivity)};
 }
 
 }  // namespace
 
 std::string metrics_json(const ResolvedScenario& resolved, const SimulationResult& result,
                          const Sensitivity& sensitivity) {
-  return text_of(metrics(resolved, result, sensitivity, link_utilisation(resolved, result)));
+  return document_of(resolved, result, sensitivity).with(link_utilisation(resolved, result));
 }
 
 RunMetrics run_metrics(const ResolvedScenario& resolved, const SimulationResult& result,
                        const Sensitivity& sensitivity) {
+  const Document document = document_of(resolved, result, sensitivity);
   const std::vector<LinkUtilisation> links = link_utilisation(resolved, result);
   const std::span all{links};
-  const auto busiest = all.first(std::min(kLinksOfPage, links.size()));
-  Json json = metrics(resolved, result, sensitivity, busiest);
-  RunMetrics texts{.all = {}, .of_page = text_of(json)};
-  if (busiest.size() == links.size()) {
-    texts.all = texts.of_page;
-  } else {
-    add_links(json, all);
-    texts.all = text_of(json);
-  }
-  return texts;
+  return {.all = document.with(all), .of_page = document.with(all.first(std::min(kLinksOfPage, all.size())))};
 }
 
 }  // namespace lockstep

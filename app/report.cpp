@@ -84,14 +84,15 @@ std::string path_lines(const ResolvedScenario& resolved, const SimulationResult&
 }
 
 std::string link_lines(const ResolvedScenario& resolved, const SimulationResult& result) {
-  const auto links = link_utilisation(resolved, result);
+  const auto links = link_utilisation(resolved, result, 4);
   if (links.empty()) {
     return {};
   }
   std::string text = list_head("busiest links");
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, links.size()); ++i) {
-    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  of its bandwidth\n", shortened(links[i].name, 39),
-                        to_string(Bytes{links[i].bytes_per_step}) + "/step", 100 * links[i].utilisation);
+  for (const LinkUtilisation& link : links) {
+    text +=
+        fmt::format("  {:<40}{:>12}  {:>5.1f} %  of its bandwidth\n", shortened(std::string{link.name}, 39),
+                    to_string(Bytes{link.bytes_per_step}) + "/step", 100 * link.utilisation);
   }
   return text;
 }

@@ -13,4 +13,5 @@ find_package(pugixml REQUIRED)  # topologies of NCCL, import/
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(simgrid REQUIRED IMPORTED_TARGET simgrid)  # the package has no CMake configuration
+pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)  # memory of the program, app/main.cpp
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)  # torchtitan's files, import/

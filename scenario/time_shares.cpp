@@ -1,6 +1,7 @@
 #include "scenario/time_shares.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace lockstep {
 namespace {
@@ -38,15 +39,26 @@ std::vector<TimeShare> time_shares(const ResolvedScenario& resolved, const Simul
 }
 
 std::vector<LinkUtilisation> link_utilisation(const ResolvedScenario& resolved,
-                                              const SimulationResult& result) {
+                                              const SimulationResult& result, std::size_t most) {
   std::vector<LinkUtilisation> links;
+  links.reserve(result.links.size());
   for (const LinkUse& use : result.links) {
     const Link& link = resolved.fabric.links()[use.link];
     links.push_back({link.name, use.bytes / static_cast<double>(resolved.job.steps),
                      use.bytes / (link.bandwidth.in_base_units() * result.step_ends.back())});
   }
-  std::stable_sort(links.begin(), links.end(),
-                   [](auto& a, auto& b) { return a.utilisation > b.utilisation; });
+  const auto is_busier = [](const LinkUtilisation& a, const LinkUtilisation& b) {
+    return a.utilisation > b.utilisation;
+  };
+  if (most < links.size()) {  // those at the border stand in the order of their links, as in a stable sort
+    std::vector<double> busiest(links.size());
+    std::ranges::transform(links, busiest.begin(), &LinkUtilisation::utilisation);
+    std::ranges::nth_element(busiest, busiest.begin() + static_cast<std::ptrdiff_t>(most), std::greater{});
+    const double border = busiest[most];
+    std::erase_if(links, [border](const LinkUtilisation& link) { return link.utilisation < border; });
+  }
+  std::ranges::stable_sort(links, is_busier);
+  links.resize(std::min(most, links.size()));
   return links;
 }
 

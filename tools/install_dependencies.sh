@@ -10,6 +10,7 @@ packages=(
   libboost-dev                                                  # Boost.Graph (headers only), topology/
   libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
   libsimdjson-dev                                               # large traces, traces/
+  libjemalloc-dev                                               # memory of the program, app/main.cpp
   libtomlplusplus-dev libpugixml-dev libsqlite3-dev                            # files of users, import/
   libeigen3-dev                                                 # fits, calibration/
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev  # tests/, bench/
