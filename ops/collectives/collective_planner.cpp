@@ -57,11 +57,6 @@ bool has_amd_cpu(const Fabric& fabric, std::span<const VertexId> members) {
   });
 }
 
-bool crosses_network(const std::vector<LinkLoad>& loads, const Fabric& fabric) {
-  return std::ranges::any_of(
-      loads, [&](const LinkLoad& load) { return fabric.links()[load.link].kind == LinkKind::Network; });
-}
-
 /// Bytes that leave a GPU over its NVLinks.
 BytesPerSecond nvlink_of(const Fabric& fabric, VertexId gpu) {
   BytesPerSecond all{0};
@@ -74,20 +69,13 @@ BytesPerSecond nvlink_of(const Fabric& fabric, VertexId gpu) {
   return all;
 }
 
-std::optional<CommProtocol> protocol_of(const std::string& name) {
-  const auto found =
-      std::ranges::find_if(kProtocols, [&](CommProtocol protocol) { return name_of(protocol) == name; });
-  return found == kProtocols.end() ? std::nullopt : std::optional{*found};
-}
-
-/// Some of it enters a CPU socket over PCIe.
-bool crosses_cpu(const RoutedTraffic& routed, const Fabric& fabric) {
-  return std::ranges::any_of(routed.loads, [&](const LinkLoad& load) {
-    const Link& link = fabric.links()[load.link];
-    return link.kind == LinkKind::Pcie && fabric.vertices()[link.to].kind == VertexKind::CpuSocket &&
-           fabric.vertices()[link.from].kind != VertexKind::Nic;
-  });
-}
+/// A way that a collective may go, with its price.
+struct Candidate {
+  PlanPrice price;
+  std::shared_ptr<const RoutedTraffic> traffic;
+  CommAlgorithm algorithm = CommAlgorithm::Ring;
+  CommProtocol protocol = CommProtocol::Simple;
+};
 
 /// Limits a message between GPUs of a node over NVSwitches to the rate of the channels that carry it.
 void limit_message(CollectivePlan& plan, const CollectiveRequest& request, const CollectiveProfile& profile,
@@ -146,41 +134,44 @@ class CollectivePlanner::Group {
   void forget_plans() { planned_.clear(); }
 
   /// The time by which a plan is chosen: between nodes what NCCL expects, inside one what it takes.
-  Seconds expected(const CollectivePlan& plan, CommAlgorithm algorithm, const CollectiveRequest& request,
+  Seconds expected(const Candidate& candidate, const CollectiveRequest& request,
                    const CollectiveProfile& profile) {
-    const bool is_nccls = spans_nodes() && crosses_network(plan.loads, fabric_) &&
+    const CommAlgorithm algorithm = candidate.algorithm;
+    const bool is_nccls = spans_nodes() && candidate.traffic->crosses_network() &&
                           has_proxy(network_of(fabric_, profile)) &&
                           (algorithm == CommAlgorithm::Ring || algorithm == CommAlgorithm::Tree ||
                            algorithm == CommAlgorithm::NvlsTree || algorithm == CommAlgorithm::Pat);
     if (!is_nccls || request.kind == CollectiveKind::Broadcast || request.kind == CollectiveKind::Reduce) {
-      return time_alone(plan, fabric_);
+      return candidate.price.alone();
     }
-    return time_by_nccl(nccl_view(request, profile), algorithm, *protocol_of(plan.protocol));
+    return time_by_nccl(nccl_view(request, profile), algorithm, candidate.protocol);
   }
 
-  /// One plan for each protocol that the profile has and the options allow.
-  std::vector<CollectivePlan> priced(const CommAlgorithmRow& row, const CollectiveRequest& request,
-                                     const CollectiveOptions& options) {
-    std::vector<CollectivePlan> plans;
+  /// One for each protocol that the profile has and the options allow.
+  std::vector<Candidate> priced(const CommAlgorithmRow& row, const CollectiveRequest& request,
+                                const CollectiveOptions& options) {
+    std::vector<Candidate> candidates;
+    std::shared_ptr<const RoutedTraffic> routed;
     for (const CommProtocol protocol : kProtocols) {
       const std::optional<ProtocolCosts>& costs = options.profile.of(row.id).of(protocol);
       if (!costs || (options.protocol && *options.protocol != protocol)) {
         continue;
       }
-      const RoutedTraffic& routed = traffic(row, request);
-      if (spans_nodes() && crosses_network(routed.loads, fabric_)) {
-        if (!options.protocol && !is_offered(row.id, protocol, request, routed, options.profile)) {
-          continue;
-        }
-        plans.push_back(priced_between_nodes(row, protocol, request, routed, options.profile));
-      } else {
-        plans.push_back(price(fabric_, routed, row.steps(request, layout_), request.size, *costs,
-                              options.profile.link_efficiency));
+      if (!routed) {
+        routed = traffic(row, request);
       }
-      plans.back().algorithm = row.name;
-      plans.back().protocol = name_of(protocol);
+      Candidate candidate{{}, routed, row.id, protocol};
+      if (!spans_nodes() || !routed->crosses_network()) {
+        candidate.price = price(*routed, row.steps(request, layout_), request.size, *costs,
+                                options.profile.link_efficiency);
+      } else if (options.protocol || is_offered(row.id, protocol, request, *routed, options.profile)) {
+        candidate.price = price_between_nodes(row, protocol, request, *routed, options.profile);
+      } else {
+        continue;
+      }
+      candidates.push_back(std::move(candidate));
     }
-    return plans;
+    return candidates;
   }
 
  private:
@@ -188,18 +179,18 @@ class CollectivePlanner::Group {
 
   /// The facts that NCCL knows of the group.
   NcclView nccl_view(const CollectiveRequest& request, const CollectiveProfile& profile) {
-    const RoutedTraffic& ring = traffic(row_of(CommAlgorithm::Ring), request);
+    const std::shared_ptr<const RoutedTraffic> routed = traffic(row_of(CommAlgorithm::Ring), request);
+    const RoutedTraffic& ring = *routed;
     LinkEfficiency efficiency = profile.link_efficiency;
     efficiency.network *= network_of(fabric_, profile).efficiency;
-    ProtocolCosts wires;
-    const CollectivePlan plan = price(fabric_, ring, {}, request.size, wires, efficiency);
+    const PlanPrice wires = price(ring, {}, request.size, ProtocolCosts{}, efficiency);
     return {request.kind,
             request.size,
             layout_.members(),
             static_cast<int>(layout_.nodes.size()),
             ring.within_nodes.kind == HopClass::NvLink,
             has_amd_cpu_,
-            ring.busiest_member * rate_of_links(plan, fabric_),
+            ring.busiest_member * wires.link_rate,
             channels_ / 2,
             nvlink_of(fabric_, members_.front())};
   }
@@ -208,31 +199,34 @@ class CollectivePlanner::Group {
   bool is_offered(CommAlgorithm algorithm, CommProtocol protocol, const CollectiveRequest& request,
                   const RoutedTraffic& routed, const CollectiveProfile& profile) const {
     return is_allowed(network_of(fabric_, profile), request, algorithm, protocol) &&
-           (protocol != CommProtocol::LL128 || !crosses_cpu(routed, fabric_));
+           (protocol != CommProtocol::LL128 || !routed.enters_cpu);
   }
 
-  CollectivePlan priced_between_nodes(const CommAlgorithmRow& row, CommProtocol protocol,
-                                      const CollectiveRequest& request, const RoutedTraffic& routed,
-                                      const CollectiveProfile& profile) const {
+  PlanPrice price_between_nodes(const CommAlgorithmRow& row, CommProtocol protocol,
+                                const CollectiveRequest& request, const RoutedTraffic& routed,
+                                const CollectiveProfile& profile) const {
     const NetworkFabric& network = network_of(fabric_, profile);
     const NetworkPass pass{row.id, protocol, row.steps(request, layout_), channels_, has_amd_cpu_};
     LinkEfficiency efficiency = profile.link_efficiency;
     efficiency.network *= network.efficiency;
-    CollectivePlan plan = price(
-        fabric_, routed, pass.steps, request.size,
-        costs_between_nodes(*profile.of(row.id).of(protocol), request, layout_, pass, network), efficiency);
-    charge_network(plan, request, layout_, pass, network, fabric_);
-    return plan;
+    const ProtocolCosts costs =
+        costs_between_nodes(*profile.of(row.id).of(protocol), request, layout_, pass, network);
+    PlanPrice its = price(routed, pass.steps, request.size, costs, efficiency);
+    charge_network(its, request, routed, layout_, pass, network);
+    return its;
   }
 
-  const RoutedTraffic& traffic(const CommAlgorithmRow& row, const CollectiveRequest& request) {
+  std::shared_ptr<const RoutedTraffic> traffic(const CommAlgorithmRow& row,
+                                               const CollectiveRequest& request) {
     if (!request.bytes.empty()) {  // every matrix is another shape
-      uneven_ = route(row, request);
-      return uneven_;
+      return std::make_shared<const RoutedTraffic>(route(row, request));
     }
-    const auto key = std::tuple{row.id, request.kind, request.root, request.source};
-    const auto found = known_.find(key);
-    return found != known_.end() ? found->second : known_.emplace(key, route(row, request)).first->second;
+    std::shared_ptr<const RoutedTraffic>& known =
+        known_[std::tuple{row.id, request.kind, request.root, request.source}];
+    if (!known) {
+      known = std::make_shared<const RoutedTraffic>(route(row, request));
+    }
+    return known;
   }
 
   RoutedTraffic route(const CommAlgorithmRow& row, const CollectiveRequest& request) {
@@ -250,8 +244,7 @@ class CollectivePlanner::Group {
   int channels_;  // of a group that spans nodes
   bool has_amd_cpu_;
   bool is_hashed_;
-  std::map<std::tuple<CommAlgorithm, CollectiveKind, int, int>, RoutedTraffic> known_;
-  RoutedTraffic uneven_;
+  std::map<std::tuple<CommAlgorithm, CollectiveKind, int, int>, std::shared_ptr<const RoutedTraffic>> known_;
   std::vector<std::pair<CollectiveRequest, CollectivePlan>> planned_;
 };
 
@@ -320,7 +313,7 @@ CollectivePlan CollectivePlanner::best_of(Group& here, const CollectiveRequest& 
   const auto algorithms =
       fixed != options_.algorithm.end() ? std::vector{fixed->second} : candidates(wanted.kind, here.layout());
 
-  std::optional<CollectivePlan> best;
+  std::optional<Candidate> best;
   Seconds least;
   std::vector<std::string_view> objections;
   for (const CommAlgorithm algorithm : algorithms) {
@@ -329,10 +322,10 @@ CollectivePlan CollectivePlanner::best_of(Group& here, const CollectiveRequest& 
       objections.push_back(objection);
       continue;
     }
-    for (CollectivePlan& candidate : here.priced(row, wanted, options_)) {
-      const Seconds expected = here.expected(candidate, row.id, wanted, options_.profile);
+    for (const Candidate& candidate : here.priced(row, wanted, options_)) {
+      const Seconds expected = here.expected(candidate, wanted, options_.profile);
       if (!best || expected < least) {
-        best = std::move(candidate);
+        best = candidate;
         least = expected;
       }
     }
@@ -344,9 +337,12 @@ CollectivePlan CollectivePlanner::best_of(Group& here, const CollectiveRequest& 
                        : fmt::format("profile '{}' has no costs for the algorithm and protocol asked for",
                                      options_.profile.name));
   }
-  limit_message(*best, wanted, options_.profile, *fabric_);
-  tell_evidence(*best, options_.profile, *fabric_);
-  return *std::move(best);
+  CollectivePlan plan = plan_at(best->price, *best->traffic, *fabric_);
+  plan.algorithm = row_of(best->algorithm).name;
+  plan.protocol = name_of(best->protocol);
+  limit_message(plan, wanted, options_.profile, *fabric_);
+  tell_evidence(plan, options_.profile, *fabric_);
+  return plan;
 }
 
 CommSchedule CollectivePlanner::schedule(const CollectiveRequest& request, std::span<const VertexId> members,

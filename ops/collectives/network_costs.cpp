@@ -143,18 +143,6 @@ Seconds added_latency(const NetworkFabric& fabric, CommProtocol protocol) {
   return fabric.latency.simple;
 }
 
-/// Most that one member's proxy thread sends to other nodes, per byte of the plan's size.
-double busiest_sender(const CollectivePlan& plan, const GroupLayout& layout) {
-  std::vector<double> sent(layout.node_of.size(), 0.0);
-  for (const CommEdge& edge : plan.edges) {
-    const auto src = static_cast<std::size_t>(edge.src);
-    if (layout.node_of[src] != layout.node_of[static_cast<std::size_t>(edge.dst)]) {
-      sent[src] += edge.share;
-    }
-  }
-  return *std::ranges::max_element(sent);
-}
-
 /// Bytes that all channels of a tree send at once: a step between nodes passes on whole chunks. Those of
 /// nvls_tree are smaller for shorter messages (enqueue.cc, calcCollChunking).
 Bytes chunks_of_tree(const CollectiveRequest& request, const GroupLayout& layout, const NetworkPass& pass,
@@ -174,30 +162,27 @@ Bytes chunks_of_tree(const CollectiveRequest& request, const GroupLayout& layout
 }
 
 /// The GPUs of one node share the channels that lead to another (device.h, ncclP2pChannelBaseForRound).
-void limit_pairs(CollectivePlan& plan, const GroupLayout& layout, const NetworkFabric& fabric) {
-  const double sent = fabric.channel_rate ? busiest_sender(plan, layout) : 0;
-  if (sent > 0) {
+void limit_pairs(PlanPrice& price, const RoutedTraffic& traffic, const GroupLayout& layout,
+                 const NetworkFabric& fabric) {
+  if (fabric.channel_rate && traffic.busiest_sender > 0) {
     const auto others = static_cast<double>(layout.nodes.size() - 1);
-    plan.rate_cap = std::min(plan.rate_cap, others * kChannelsOfPeer * *fabric.channel_rate / sent);
+    price.rate_cap =
+        std::min(price.rate_cap, others * kChannelsOfPeer * *fabric.channel_rate / traffic.busiest_sender);
   }
 }
 
-Seconds time_on_links(const CollectivePlan& plan, const Fabric& machine) {
-  return plan.size / std::min(plan.rate_cap, rate_of_links(plan, machine));
-}
-
-/// Overlaps a time with the plan's transfer at full rate.
-void overlap(CollectivePlan& plan, Seconds chain, const Fabric& machine, double loops = 1) {
+/// Overlaps a time with the transfer at full rate.
+void overlap(PlanPrice& price, Seconds chain, double loops = 1) {
   const double exponent = kOverlap * std::min(loops, kMostLoops);
-  if (!(plan.size > Bytes{0})) {
-    plan.latency += chain;
+  if (!(price.size > Bytes{0})) {
+    price.latency += chain;
     return;
   }
-  const Seconds links = time_on_links(plan, machine);
+  const Seconds links = price.on_links();
   const double longer = std::max(chain, links).in_base_units();
   if (longer > 0) {
     const double ratio = std::min(chain, links).in_base_units() / longer;
-    plan.latency += Seconds{longer * std::pow(1 + std::pow(ratio, exponent), 1 / exponent)} - links;
+    price.latency += Seconds{longer * std::pow(1 + std::pow(ratio, exponent), 1 / exponent)} - links;
   }
 }
 
@@ -242,39 +227,35 @@ ProtocolCosts costs_between_nodes(ProtocolCosts costs, const CollectiveRequest& 
   return costs;
 }
 
-void charge_network(CollectivePlan& plan, const CollectiveRequest& request, const GroupLayout& layout,
-                    const NetworkPass& pass, const NetworkFabric& fabric, const Fabric& machine) {
+void charge_network(PlanPrice& price, const CollectiveRequest& request, const RoutedTraffic& traffic,
+                    const GroupLayout& layout, const NetworkPass& pass, const NetworkFabric& fabric) {
   if (!has_proxy(fabric)) {
     return;
   }
-  if (fabric.proxy_rate) {
-    if (const double sent = busiest_sender(plan, layout); sent > 0) {
-      plan.rate_cap = std::min(plan.rate_cap, *fabric.proxy_rate / (wire_bytes(pass.protocol) * sent));
-    }
+  const double sent = traffic.busiest_sender;
+  if (fabric.proxy_rate && sent > 0) {
+    price.rate_cap = std::min(price.rate_cap, *fabric.proxy_rate / (wire_bytes(pass.protocol) * sent));
   }
   if (is_message(request.kind)) {
-    plan.channels = kChannelsOfPeer;
+    price.channels = kChannelsOfPeer;
     if (fabric.channel_rate) {
-      plan.rate_cap = std::min(plan.rate_cap, plan.channels * *fabric.channel_rate);
+      price.rate_cap = std::min(price.rate_cap, price.channels * *fabric.channel_rate);
     }
     const double pieces = std::max(1.0, request.size / fabric.message_size);
     const bool shakes = std::min(request.size, fabric.message_size) > fabric.eager;
-    overlap(plan, pieces * (fabric.message + (shakes ? fabric.handshake : Seconds{0})) / plan.channels,
-            machine);
+    overlap(price, pieces * (fabric.message + (shakes ? fabric.handshake : Seconds{0})) / price.channels);
     return;
   }
-  if (pass.protocol == CommProtocol::LL) {
-    if (const double sent = busiest_sender(plan, layout); sent > 0) {
-      plan.rate_cap = std::min(plan.rate_cap, kFlagsOfProxy / sent);
-    }
+  if (pass.protocol == CommProtocol::LL && sent > 0) {
+    price.rate_cap = std::min(price.rate_cap, kFlagsOfProxy / sent);
   }
   if (is_ring_of_chunks(request, pass.algorithm)) {
     const RingLoops loops = loops_of(request, layout, pass, fabric);
     const double steps = pass.steps.within_nodes + pass.steps.between_nodes;
     const double on_links = pass.steps.between_nodes / (steps * loops.messages);
-    const Seconds chain = loops.count * plan.latency + on_links * time_on_links(plan, machine);
-    plan.latency = Seconds{0};
-    overlap(plan, chain, machine, loops.count);
+    const Seconds chain = loops.count * price.latency + on_links * price.on_links();
+    price.latency = Seconds{0};
+    overlap(price, chain, loops.count);
     return;
   }
   const bool is_tree = pass.algorithm == CommAlgorithm::Tree || pass.algorithm == CommAlgorithm::NvlsTree;
@@ -282,13 +263,13 @@ void charge_network(CollectivePlan& plan, const CollectiveRequest& request, cons
     const Bytes chunks = chunks_of_tree(request, layout, pass, fabric);
     const double of_links =
         std::min(1.0, chunks / request.size) / (layout.nodes.size() > 2 ? kEdgesOfNode : 1);
-    plan.latency += pass.steps.between_nodes * of_links * time_on_links(plan, machine);
+    price.latency += pass.steps.between_nodes * of_links * price.on_links();
     return;
   }
   if (pass.algorithm == CommAlgorithm::Direct || pass.algorithm == CommAlgorithm::Pxn) {
-    limit_pairs(plan, layout, fabric);
+    limit_pairs(price, traffic, layout, fabric);
     const ProxyMessages messages = messages_of(request, layout, fabric);
-    overlap(plan, messages.count * fabric.message + messages.shaken * fabric.handshake, machine);
+    overlap(price, messages.count * fabric.message + messages.shaken * fabric.handshake);
   }
 }
 

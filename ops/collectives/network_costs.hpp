@@ -5,6 +5,7 @@
 
 #include "ops/collectives/collective_profile.hpp"
 #include "ops/collectives/comm_algorithm.hpp"
+#include "ops/collectives/plan_costs.hpp"
 #include "topology/network_fabric.hpp"
 
 namespace lockstep {
@@ -27,18 +28,19 @@ struct NetworkPass {
                                                 const GroupLayout& layout, const NetworkPass& pass,
                                                 const NetworkFabric& fabric);
 
-/// Adds to @p plan, which is priced with costs_between_nodes(), what depends on how its bytes are cut:
+/// Adds to @p price, which is priced with costs_between_nodes(), what depends on how its bytes are cut:
 ///
 ///   rings         a chunk waits for the one before it: chain of steps P and time on the links Q overlap as
 ///                 (P^3 + Q^3)^(1/3); P = loops * steps + what one chunk's messages take on the links
 ///   trees         a step between nodes passes on a whole chunk of every channel: its time on the links a
-///   step all pairs     the proxy threads' messages M and Q likewise LL            no faster than a proxy
-///   thread finds flags in host memory: 1.2 GB/s of payload, measured on one
-///                 GPU a node of eX3 (1.16) and on Polaris
+///                 step
+///   all pairs     the proxy threads' messages M and Q overlap in the same way
+///   LL            no faster than a proxy thread finds flags in host memory: 1.2 GB/s of payload, measured on
+///                 one GPU a node of eX3 (1.16) and on Polaris
 ///   messages      no faster than two channels
 ///   all           no faster than a proxy thread that copies
-void charge_network(CollectivePlan& plan, const CollectiveRequest& request, const GroupLayout& layout,
-                    const NetworkPass& pass, const NetworkFabric& fabric, const Fabric& machine);
+void charge_network(PlanPrice& price, const CollectiveRequest& request, const RoutedTraffic& traffic,
+                    const GroupLayout& layout, const NetworkPass& pass, const NetworkFabric& fabric);
 
 /// False for the ideal network: nobody cuts what is sent into messages.
 [[nodiscard]] bool has_proxy(const NetworkFabric& fabric);

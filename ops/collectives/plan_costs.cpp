@@ -49,26 +49,41 @@ BytesPerSecond rate_of_links(const CollectivePlan& plan, const Fabric& fabric) {
   return rate;
 }
 
-CollectivePlan price(const Fabric& fabric, const RoutedTraffic& traffic, StepCount steps, Bytes size,
-                     const ProtocolCosts& costs, const LinkEfficiency& efficiency) {
-  CollectivePlan plan;
-  plan.size = size;
-  plan.latency = costs.base + steps.within_nodes * step_latency(traffic.within_nodes, costs) +
-                 steps.between_nodes * step_latency(traffic.between_nodes, costs);
+PlanPrice price(const RoutedTraffic& traffic, StepCount steps, Bytes size, const ProtocolCosts& costs,
+                const LinkEfficiency& efficiency) {
+  PlanPrice price;
+  price.size = size;
+  price.wire_bytes = costs.wire_bytes;
+  price.efficiency = efficiency;
+  price.latency = costs.base + steps.within_nodes * step_latency(traffic.within_nodes, costs) +
+                  steps.between_nodes * step_latency(traffic.between_nodes, costs);
   if (costs.last_copy) {
-    plan.latency += steps.last_chunk * size / *costs.last_copy;
+    price.latency += steps.last_chunk * size / *costs.last_copy;
   }
+  for (const LoadClass& links : traffic.classes) {
+    const double share = links.share * (costs.wire_bytes / efficiency_of(links.kind, efficiency));
+    price.link_rate = std::min(price.link_rate, links.bandwidth / share);
+  }
+  if (costs.max_bus_bandwidth && traffic.busiest_member > 0) {
+    price.rate_cap = *costs.max_bus_bandwidth / traffic.busiest_member;
+  }
+  if (costs.line_fraction < 1) {
+    price.rate_cap = std::min(price.rate_cap, costs.line_fraction * price.link_rate);
+  }
+  return price;
+}
+
+CollectivePlan plan_at(const PlanPrice& price, const RoutedTraffic& traffic, const Fabric& fabric) {
+  CollectivePlan plan;
+  plan.size = price.size;
+  plan.latency = price.latency;
+  plan.rate_cap = price.rate_cap;
+  plan.channels = price.channels;
   plan.edges = traffic.edges;
   plan.loads = traffic.loads;
   for (LinkLoad& load : plan.loads) {
-    load.efficiency = efficiency_of(fabric.links()[load.link].kind, efficiency);
-    load.share *= costs.wire_bytes / load.efficiency;
-  }
-  if (costs.max_bus_bandwidth && traffic.busiest_member > 0) {
-    plan.rate_cap = *costs.max_bus_bandwidth / traffic.busiest_member;
-  }
-  if (costs.line_fraction < 1) {
-    plan.rate_cap = std::min(plan.rate_cap, costs.line_fraction * rate_of_links(plan, fabric));
+    load.efficiency = efficiency_of(fabric.links()[load.link].kind, price.efficiency);
+    load.share *= price.wire_bytes / load.efficiency;
   }
   return plan;
 }

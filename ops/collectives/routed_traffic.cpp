@@ -1,6 +1,7 @@
 #include "ops/collectives/routed_traffic.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -69,6 +70,40 @@ double busiest(const std::vector<CommEdge>& edges, int members) {
     in[static_cast<std::size_t>(edge.dst)] += edge.share;
   }
   return std::max(*std::max_element(out.begin(), out.end()), *std::max_element(in.begin(), in.end()));
+}
+
+double busiest_between_nodes(const std::vector<CommEdge>& edges, const GroupLayout& layout) {
+  std::vector<double> sent(layout.node_of.size(), 0.0);
+  for (const CommEdge& edge : edges) {
+    const auto src = static_cast<std::size_t>(edge.src);
+    if (layout.node_of[src] != layout.node_of[static_cast<std::size_t>(edge.dst)]) {
+      sent[src] += edge.share;
+    }
+  }
+  return *std::ranges::max_element(sent);
+}
+
+/// Each once, unless many others stand between two of a class.
+std::vector<LoadClass> classes_of(const std::vector<LinkLoad>& loads, const Fabric& fabric) {
+  constexpr std::ptrdiff_t kLatest = 16;
+  std::vector<LoadClass> classes;
+  for (const LinkLoad& load : loads) {
+    const Link& link = fabric.links()[load.link];
+    const LoadClass its{link.kind, link.bandwidth, load.share};
+    const auto latest = classes.end() - std::min(kLatest, std::ssize(classes));
+    if (std::find(latest, classes.end(), its) == classes.end()) {
+      classes.push_back(its);
+    }
+  }
+  return classes;
+}
+
+bool enters_cpu(const std::vector<LinkLoad>& loads, const Fabric& fabric) {
+  return std::ranges::any_of(loads, [&](const LinkLoad& load) {
+    const Link& link = fabric.links()[load.link];
+    return link.kind == LinkKind::Pcie && fabric.vertices()[link.to].kind == VertexKind::CpuSocket &&
+           fabric.vertices()[link.from].kind != VertexKind::Nic;
+  });
 }
 
 /// Shares summed by link, each link's in the order in which they come. They are kept one by one until a table
@@ -148,6 +183,10 @@ void add_load(LinkSums& load, const Fabric& fabric, std::span<const LinkId> bund
 
 }  // namespace
 
+bool RoutedTraffic::crosses_network() const {
+  return std::ranges::any_of(classes, [](const LoadClass& its) { return its.kind == LinkKind::Network; });
+}
+
 RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members,
                             const GroupLayout& layout, const std::vector<ChannelEdge>& edges) {
   // Sorted, so that sums do not depend on the order in which an algorithm lists its edges.
@@ -155,6 +194,7 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
   RoutedTraffic result;
   merge_channels(traffic, result.edges);
   result.busiest_member = busiest(result.edges, layout.members());
+  result.busiest_sender = busiest_between_nodes(result.edges, layout);
 
   LinkSums load{fabric.links().size()};
   const ChannelEdge* before = nullptr;
@@ -189,6 +229,8 @@ RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::s
     }
   }
   result.loads = std::move(load).loads();
+  result.classes = classes_of(result.loads, fabric);
+  result.enters_cpu = enters_cpu(result.loads, fabric);
   return result;
 }
 
