@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
@@ -179,10 +178,14 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string quoted(std::string_view name) {
+void append_quoted(std::string& text, std::string_view name) {
   const bool is_plain = std::ranges::all_of(
       name, [](char letter) { return letter >= ' ' && letter <= '~' && letter != '"' && letter != '\\'; });
-  return is_plain ? fmt::format("\"{}\"", name) : text_of(Json(name));
+  if (is_plain) {
+    text.append(1, '"').append(name).append(1, '"');
+  } else {
+    text += text_of(Json(name));
+  }
 }
 
 /// The text of a number, kept for the next one: links that are alike follow each other.
@@ -201,12 +204,11 @@ class NumberText {
   std::string text_;
 };
 
-/// The member `links` of the outermost object, as text: 100,000 ranks have 600,000 rows, too many for a tree
+/// Appends the member `links` of the outermost object: 100,000 ranks have 600,000 rows, too many for a tree
 /// of JSON values.
 /// @throws std::invalid_argument as require_finite()
-std::string text_of_links(std::span<const LinkUtilisation> links) {
-  fmt::memory_buffer text;
-  fmt::format_to(std::back_inserter(text), "  \"links\": [");
+void append_links(std::string& text, std::span<const LinkUtilisation> links) {
+  text += ",\n  \"links\": [";
   NumberText bytes;
   NumberText utilisation;
   for (std::size_t place = 0; place < links.size(); ++place) {
@@ -217,14 +219,22 @@ std::string text_of_links(std::span<const LinkUtilisation> links) {
         refuse({"links", std::to_string(place), key});
       }
     }
-    fmt::format_to(
-        std::back_inserter(text),
-        "{}\n    {{\n      \"name\": {},\n      \"bytes_per_step\": {},\n      \"utilisation\": {}\n    }}",
-        place == 0 ? "" : ",", quoted(link.name), bytes.of(link.bytes_per_step),
-        utilisation.of(link.utilisation));
+    text += place == 0 ? "\n    {\n      \"name\": " : ",\n    {\n      \"name\": ";
+    append_quoted(text, link.name);
+    text.append(",\n      \"bytes_per_step\": ").append(bytes.of(link.bytes_per_step));
+    text.append(",\n      \"utilisation\": ").append(utilisation.of(link.utilisation)).append("\n    }");
   }
-  fmt::format_to(std::back_inserter(text), "\n  ]");
-  return fmt::to_string(text);
+  text += "\n  ]";
+}
+
+/// About as many bytes as append_links() appends.
+std::size_t size_of_rows(std::span<const LinkUtilisation> links) {
+  constexpr std::size_t kKeysAndNumbers = 144;
+  std::size_t size = links.size() * kKeysAndNumbers;
+  for (const LinkUtilisation& link : links) {
+    size += link.name.size();
+  }
+  return size;
 }
 
 Json memory_of(const MemoryBreakdown& memory, Bytes capacity) {
@@ -309,8 +319,13 @@ class Document {
   }
 
   [[nodiscard]] std::string with(std::span<const LinkUtilisation> links) const {
-    const std::string rows = links.empty() ? "" : ",\n" + text_of_links(links);
-    return fmt::format("{}{},{}\n", before_, rows, std::string_view{behind_}.substr(1));
+    std::string text;
+    text.reserve(before_.size() + size_of_rows(links) + behind_.size() + 2);
+    text = before_;
+    if (!links.empty()) {
+      append_links(text, links);
+    }
+    return text.append(",").append(behind_, 1).append("\n");
   }
 
  private:
