@@ -61,8 +61,7 @@ struct ReplaySpec {
       throw FieldError{"ranks", fmt::format("not negative, and at most {}, not {}", kMostRanks, ranks)};
     }
     if (embedding_tables && !gpu) {
-      throw std::invalid_argument{
-          "'embedding_tables' says nothing without 'gpu', the GPU to predict kernels on"};
+      throw FieldError{"embedding_tables", "says nothing without 'gpu', the GPU to predict kernels on"};
     }
     if (recorded_gpu && !gpu) {
       throw std::invalid_argument{"'recorded_gpu' says nothing without 'gpu', the GPU to predict kernels on"};
