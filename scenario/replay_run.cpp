@@ -70,6 +70,16 @@ SourceLocation at_kernels(const YamlDocument& document, std::size_t edit) {
   return is_there ? kernels->value.items[edit].at : document.root().at;
 }
 
+/// The place of a key; where it is left out, that of the document.
+SourceLocation at_key(const YamlDocument& document, const std::string& key) {
+  const YamlEntry* const entry = document.root().find(key);
+  return entry == nullptr ? document.root().at : entry->value.at;
+}
+
+std::vector<EmbeddingTable> named_tables(const ReplaySpec& spec) {
+  return spec.embedding_tables ? spec.embedding_tables->all_tables() : std::vector<EmbeddingTable>{};
+}
+
 KernelFamilies families_of(const ReplaySpec& spec) {
   return spec.kernel_families ? families_with((*spec.kernel_families)->rows) : standard_families();
 }
@@ -153,8 +163,14 @@ ReplayRun::ReplayRun(const std::vector<std::string>& traces, const YamlDocument&
     }
   }
   if (spec_.gpu) {
-    kernels_ =
-        replay::predict_kernels(replay_, **spec_.gpu, spec_.recorded_gpu ? &**spec_.recorded_gpu : nullptr);
+    try {
+      kernels_ = replay::predict_kernels(
+          replay_, **spec_.gpu, spec_.recorded_gpu ? &**spec_.recorded_gpu : nullptr, named_tables(spec_));
+    } catch (const std::invalid_argument& problem) {
+      if (!spec_.embedding_tables) throw;
+      throw InputError{at_key(document, "embedding_tables"),
+                       fmt::format("embedding_tables: {}", problem.what())};
+    }
   }
   check(replay_.job);
 }

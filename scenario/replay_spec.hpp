@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenario/recorded_tables.hpp"
 #include "scenario/scenario.hpp"
 #include "traces/replay/what_if.hpp"
 
@@ -16,6 +17,7 @@ struct ReplaySpec {
   std::optional<Named<ClusterSpec>> cluster;
   std::optional<Named<GpuSpec>> gpu, recorded_gpu;
   std::vector<std::string> execution_traces;
+  std::optional<RecordedTables> embedding_tables;
   CollectiveSettings collectives;
   int ranks = 0;
   std::optional<Named<KernelFamilyList>> kernel_families;
@@ -37,6 +39,10 @@ struct ReplaySpec {
         "execution_traces", spec.execution_traces, {},
         "PyTorch execution traces, one for each rank in their order: they say the shapes of operators "
         "where the profile does not");
+    key.optional(
+        "embedding_tables", spec.embedding_tables, std::nullopt,
+        "with 'gpu', the embedding tables of the recorded job, which traces do not hold: a model's name, or "
+        "{tables: [...]}; left out: tables as those of a production plan");
     key.optional("collectives", spec.collectives, CollectiveSettings{},
                  "how ranks communicate on the cluster");
     key.optional("ranks", spec.ranks, 0,
@@ -53,6 +59,9 @@ struct ReplaySpec {
     constexpr int kMostRanks = 1 << 20;
     if (ranks < 0 || ranks > kMostRanks) {
       throw FieldError{"ranks", fmt::format("not negative, and at most {}, not {}", kMostRanks, ranks)};
+    }
+    if (embedding_tables && !gpu) {
+      throw FieldError{"embedding_tables", "says nothing without 'gpu', the GPU to predict kernels on"};
     }
     if (recorded_gpu && !gpu) {
       throw std::invalid_argument{"'recorded_gpu' says nothing without 'gpu', the GPU to predict kernels on"};

@@ -230,8 +230,8 @@ void add_replay_command(CLI::App& app, std::function<int()>& action) {
   command
       ->add_option(
           "--set", *assignments,
-          "KEY=VALUE: cluster, gpu, recorded_gpu, execution_traces, ranks, collectives, kernel_families, "
-          "what_if.*")
+          "KEY=VALUE: cluster, gpu, recorded_gpu, execution_traces, embedding_tables, ranks, collectives, "
+          "kernel_families, what_if.*")
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->folder,
                       "folder for timelines, of the replay and of the changes");

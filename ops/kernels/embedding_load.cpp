@@ -163,6 +163,32 @@ LongSegments long_segments(const EmbeddingTable& table, double lookups, double d
           lookups * normal_share((mean + skew * skew / 2) / spread)};
 }
 
+/// Rows that a batch looks up more than @p least times.
+double rows_above(const IndexModel& model, double lookups, double least) {
+  if (model.zipf > 0) {
+    return model.rows *
+           mean_over_rows(model, [&](double w) { return w * lookups > least * model.rows ? 1.0 : 0.0; });
+  }
+  const double skew = model.skew * std::numbers::ln2;
+  const double spread = std::sqrt(skew * skew + model.duplication / least);
+  return model.rows * normal_share((std::log(lookups / model.rows / least) - skew * skew / 2) / spread);
+}
+
+/// The most lookups of one row that a warp adds up: the median of the largest number up to kLongSegment. How
+/// many rows have more than a number is Poisson, so that it is the one that ln 2 rows exceed.
+double longest_of_a_warp(const EmbeddingTable& table, double lookups, double distinct) {
+  double low = std::min(lookups / distinct, kLongSegment), high = std::min(lookups, kLongSegment);
+  if (table.reuse_factor > 0 || low >= high) return low;
+  const IndexModel model = index_model(table);
+  const double beyond = rows_above(model, lookups, kLongSegment);
+  constexpr int kSteps = 12;  // to a hundredth of a lookup
+  for (int i = 0; i < kSteps; ++i) {
+    const double middle = (low + high) / 2;
+    (rows_above(model, lookups, middle) - beyond > std::numbers::ln2 ? low : high) = middle;
+  }
+  return low;
+}
+
 /// Blocks that update rows with many lookups, of which an SM has one at a time.
 double blocks_at_a_time(const EmbeddingLoad& load, const GpuSpec& gpu) {
   return std::clamp(std::ceil(load.lookups / kBlockLookups), 1.0, static_cast<double>(gpu.sm_count));
@@ -200,7 +226,7 @@ void add_backward(const EmbeddingTable& table, const BatchRows& rows, const Upda
   load.waits += distinct - segments.rows + wait * (lookups - segments.lookups);
   load.longest_wait =
       std::max(load.longest_wait, std::clamp(distinct - segments.rows, 0.0, 1.0) *
-                                      (kBlockWaits + wait * std::min(lookups / distinct, kLongSegment)));
+                                      (kBlockWaits + wait * longest_of_a_warp(table, lookups, distinct)));
   if (segments.rows > 0) {
     load.block_waits += kBlockWaits * segments.rows + wait * segments.lookups / kBlockWarps;
     const double longest = std::min(segments.lookups / segments.rows, kBlockSegment);

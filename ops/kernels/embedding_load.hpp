@@ -46,7 +46,7 @@ struct EmbeddingTimes {
 ///               states and indices pass (missed_pooled_rows()); a gradient waits r = 0.22 + 0.78 g / N
 ///               DRAM: 2 d (row + optimizer state) + min(B, N) gradient + B (96 + sectors of indices), and
 ///               gathered g - min(B, N) gradients; level 2: N gradients
-///               waits: d' + r N'; longest: 10 + r min(N / d, 32)
+///               waits: d' + r N'; longest: 10 + r times the most lookups of a row, up to 32
 ///               rows of more than 32 lookups (h, N" of the lookups; d' = d - h, N' = N - N") in a kernel
 ///               before: 10 h + r N" / 32 waits of blocks, one for each 1024 lookups of all tables, of which
 ///               an SM has one at a time; longest: 10 + r min(N" / h, 1024) / 32

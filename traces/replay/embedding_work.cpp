@@ -7,6 +7,7 @@
 
 #include "base/portable_math.hpp"
 #include "ops/workload/layers/lookup_pass.hpp"
+#include "traces/replay/named_tables.hpp"
 
 namespace lockstep::replay {
 namespace {
@@ -106,8 +107,9 @@ std::vector<double> shares_of_tables(std::int64_t tables) {
 }
 
 /// @param gradient columns of the pooled rows' gradient; 0: not known
+/// @param named that they are among; none: not known
 std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t gradient,
-                                    Direction direction) {
+                                    std::span<const EmbeddingTable> named, Direction direction) {
   const auto tables = static_cast<double>(lookup.tables);
   const std::int64_t width = lookup.width > 0 ? lookup.width : gradient;
   const double dimension = width > 0         ? static_cast<double>(width) / tables
@@ -115,6 +117,12 @@ std::optional<KernelCall> bags_call(const RecordedLookup& lookup, std::int64_t g
                                              : 0;
   if (!(dimension >= 1) || lookup.lookups < 1) {
     return std::nullopt;
+  }
+  if (!named.empty()) {
+    const std::int64_t columns = width > 0 ? width : std::llround(dimension * tables);
+    EmbeddingBags work{
+        .batch = lookup.batch, .tables = tables_of(lookup, columns, named), .direction = direction};
+    return KernelCall{"split_embedding_codegen_kernel", lookup.type, std::move(work)};
   }
   const double rows = lookup.rows > 0 ? lookup.rows : lookup.weights / dimension;
   EmbeddingBags work{.batch = lookup.batch, .tables = {}, .direction = direction};
@@ -191,7 +199,8 @@ std::map<std::uint32_t, std::uint32_t> lookup_pairs(const kineto::RecordedTrace&
 
 std::vector<ModelledWork> embedding_forward(const OperatorLaunches& op) {
   const auto lookup = recorded_lookup(op.called);
-  const auto call = lookup ? bags_call(*lookup, width_of(op.other_pass), Direction::Forward) : std::nullopt;
+  const auto call =
+      lookup ? bags_call(*lookup, width_of(op.other_pass), op.tables, Direction::Forward) : std::nullopt;
   if (!call) {
     return {};
   }
@@ -250,7 +259,7 @@ std::vector<ModelledWork> embedding_backward(const OperatorLaunches& op) {
       rows.work.push_back(kernel.work);
     }
   }
-  auto call = bags_call(*lookup, width_of(op.called), Direction::Backward);
+  auto call = bags_call(*lookup, width_of(op.called), op.tables, Direction::Backward);
   const auto optimizer = optimizer_of(op.called.name);
   if (call && optimizer) {
     std::get<EmbeddingBags>(call->work).optimizer = *optimizer;

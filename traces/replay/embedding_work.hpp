@@ -31,7 +31,8 @@ struct RecordedLookup {
 /// Autograd's node has the sequence number of the operators before the lookup.
 [[nodiscard]] std::map<std::uint32_t, std::uint32_t> lookup_pairs(const kineto::RecordedTrace& trace);
 
-/// Tables are taken to have as many rows and lookups each, and all rows to be equally popular: how many each
+/// Tables are those of `tables` where somebody names them (named_tables.hpp). Else rows and lookups differ
+/// from table to table as in a production plan, and all rows of a table are equally popular: how many each
 /// has is in tensors whose values no trace holds. How wide rows are is said where values of arguments are
 /// recorded (execution traces, or Kineto since PyTorch 2.0): one table is as wide as the widest, the others
 /// share the rest; else it follows from the gradient, or from a row-wise optimizer's state, and all are as

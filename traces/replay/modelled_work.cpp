@@ -1,9 +1,12 @@
 #include "traces/replay/modelled_work.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -84,12 +87,13 @@ std::vector<bool> communicates(const RankRecording& rank) {
   return made;
 }
 
-std::vector<ModelledWork> modelled_work(const RankRecording& rank) {
+std::vector<ModelledWork> modelled_work(const RankRecording& rank, std::span<const EmbeddingTable> tables) {
   const std::vector<bool> is_communication = communicates(rank);
   const ConvolutionOutputs outputs = convolution_outputs(rank.trace);
   const std::map<std::uint32_t, std::uint32_t> pairs = lookup_pairs(rank.trace);
   std::vector<ModelledWork> made;
   for (auto& [index, launches] : launches_of(rank, is_communication)) {
+    launches.tables = tables;
     launches.called = arguments_of(rank.trace, rank.trace.operators[index]);
     const std::uint32_t caller = rank.links.parent[index];
     if (caller != kNone) {
@@ -98,7 +102,11 @@ std::vector<ModelledWork> modelled_work(const RankRecording& rank) {
     if (const auto other = pairs.find(index); other != pairs.end()) {
       launches.other_pass = arguments_of(rank.trace, rank.trace.operators[other->second]);
     }
-    std::ranges::move(modelled_work(launches, outputs), std::back_inserter(made));
+    try {
+      std::ranges::move(modelled_work(launches, outputs), std::back_inserter(made));
+    } catch (const std::invalid_argument& problem) {
+      throw std::invalid_argument{fmt::format("{}: {}", rank.trace.file, problem.what())};
+    }
   }
   for (std::uint32_t i = 0; i < rank.trace.work.size(); ++i) {
     if (!is_communication[i] && rank.trace.work[i].kind != kineto::WorkKind::Kernel) {

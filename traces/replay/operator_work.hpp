@@ -5,6 +5,7 @@
 /// called with and the names of the kernels. What is not certain is left out.
 
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct OperatorLaunches {
   OperatorArguments caller;      ///< the operator around it; no name: none
   OperatorArguments other_pass;  ///< of a lookup its backward pass, and the other way round; no name: none
   std::vector<LaunchedKernel> kernels;
+  std::span<const EmbeddingTable> tables{};  ///< of the job, where somebody names them
 };
 
 /// Output shapes of convolutions, by the shapes of input and filters: read off their backward pass, where

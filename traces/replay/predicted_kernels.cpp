@@ -104,8 +104,12 @@ struct FamilySum {
 
 class KernelRetiming {
  public:
-  KernelRetiming(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on)
-      : replay_{replay}, gpu_{gpu}, recorded_on_{recorded_on == nullptr ? gpu : *recorded_on} {
+  KernelRetiming(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on,
+                 std::span<const EmbeddingTable> tables)
+      : replay_{replay},
+        gpu_{gpu},
+        recorded_on_{recorded_on == nullptr ? gpu : *recorded_on},
+        tables_{tables} {
     if (recorded_on != nullptr) {
       made_.unmodelled_factor = recorded_on->memory_bandwidth / gpu.memory_bandwidth;
     }
@@ -137,7 +141,7 @@ class KernelRetiming {
 
  private:
   PredictedRank predicted(const RankRecording& rank) {
-    PredictedRank made{modelled_work(rank), {}, shares_beside_communication(rank)};
+    PredictedRank made{modelled_work(rank, tables_), {}, shares_beside_communication(rank)};
     for (const ModelledWork& work : made.works) {
       made.seconds.push_back(time_on(gpu_, work, rank.trace));
       if (work.work.size() == 1 && made.beside[work.work.front()] == 0 && is_pointwise(work)) {
@@ -266,6 +270,7 @@ class KernelRetiming {
   Replay& replay_;
   const GpuSpec& gpu_;
   const GpuSpec& recorded_on_;
+  std::span<const EmbeddingTable> tables_;
   double slowdown_ = Interference{gpu_.sm_count, gpu_.communication.sm_count, 0}.slowdown(
       gpu_.communication.sm_count, 0);  ///< by the SMs of communication; whether it transfers is not known
   std::vector<double> small_;           ///< s that the smallest kernels took beyond what models say
@@ -297,8 +302,9 @@ FamilyComparison KernelComparison::modelled() const {
   return sum;
 }
 
-KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on) {
-  return KernelRetiming{replay, gpu, recorded_on}.run();
+KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on,
+                                 std::span<const EmbeddingTable> tables) {
+  return KernelRetiming{replay, gpu, recorded_on, tables}.run();
 }
 
 }  // namespace lockstep::replay

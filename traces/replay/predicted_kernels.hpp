@@ -4,6 +4,7 @@
 /// A replay whose kernels take what the kernel models say: a trace of one GPU as a prediction for another,
 /// or, on the GPU that was recorded, a test of the models.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ struct KernelComparison {
 /// @param recorded_on whose least kernel tells what the profiler adds; null: @p gpu's, and what no model
 /// answers for keeps its recorded time; else it is scaled by the two
 ///   GPUs' memory bandwidths, which is a guess
-KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on);
+/// @param tables as modelled_work() has them
+/// @throws std::invalid_argument where lookups were over none of @p tables
+KernelComparison predict_kernels(Replay& replay, const GpuSpec& gpu, const GpuSpec* recorded_on,
+                                 std::span<const EmbeddingTable> tables = {});
 
 }  // namespace lockstep::replay

@@ -164,6 +164,21 @@ TEST(EmbeddingUpdates, ReadGradientsOfTheirOwnType) {
   EXPECT_EQ(wide.dram - narrow.dram, 65'536 * 256);
 }
 
+// 512 lookups of 64 rows are 8 of each, all alike: of 64 Poisson numbers the largest is 15 in the median.
+// Skewed rows have up to the 32 that a warp adds up.
+TEST(EmbeddingUpdates, LastAsLongAsTheRowThatIsLookedUpMost) {
+  const GpuSpec v100 = gpu_named("v100_32gb");
+  const auto longest = [&](std::int64_t rows, double pooling, double skew) {
+    EmbeddingTable one = table(rows, pooling, 0, 16);
+    one.index_skew = skew;
+    const EmbeddingBags bags{.batch = 8, .tables = {one}, .direction = Direction::Backward};
+    return (embedding_load(bags, DataType::FP32, v100).longest_wait - 10);
+  };
+  EXPECT_NEAR(longest(64, 64, 0) / 0.22, 15, 1.5);
+  EXPECT_NEAR(longest(1000, 1000, 2.4) / 0.22, 32, 1);
+  EXPECT_NEAR(longest(1'000'000, 1, 0), 1, 0.01);  // its gradient comes from DRAM
+}
+
 TEST(EmbeddingLookUps, HideWaitsBehindBytesButForWhereBothAreAlike) {
   const auto time = [](double waits, double bytes) {
     return look_up_time({Seconds{waits}, Seconds{bytes}}) / Seconds{1};
