@@ -83,9 +83,12 @@ void Reading::named(const std::string& kind, const YamlNode& node,
 std::string Reading::file_of(const std::string& kind, const YamlNode& name) const {
   const std::optional<std::string> shipped = kind == kModels ? shipped_model(name.scalar) : std::nullopt;
   if (!is_path(name.scalar)) {
+    if (!shipped) {
+      return configs_.find(kind, name.scalar).string();
+    }
     const auto names = configs_.names(kind);
     const bool is_own = std::ranges::find(names, name.scalar) != names.end();
-    return configs_.find(kind, shipped && !is_own ? *shipped : name.scalar).string();
+    return configs_.find(kind, is_own ? name.scalar : *shipped).string();
   }
   // A path from the command line is seen from where the command runs.
   const bool in_file = name.at.line > 0;
