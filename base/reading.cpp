@@ -98,8 +98,8 @@ std::string Reading::file_of(const std::string& kind, const YamlNode& name) cons
   if (kind == kModels && is_model_id(name.scalar) && !fs::exists(file, absent)) {
     if (!shipped) {
       throw std::invalid_argument{fmt::format(
-          "there is no file '{}', and no model of this id in configs/models{}: its config.json can be read: "
-          "lockstep import config.json",
+          "there is no file '{}', and no model of this id in configs/models; its config.json can be read "
+          "(lockstep import config.json){}",
           name.scalar, did_you_mean(name_like(name.scalar), configs_.names(kModels)))};
     }
     return configs_.find(kModels, *shipped).string();
