@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 #include <jemalloc/jemalloc.h>
+#include <sys/resource.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <functional>
+#include <new>
 #include <system_error>
 
 #include "app/command_line.hpp"
@@ -44,11 +46,35 @@
 /// lends them (`transparent_hugepage` at `madvise` or `always`). With small ones a third of a large run is
 /// page faults.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-const char* malloc_conf = "thp:always,metadata_thp:auto";
+const char* malloc_conf = "thp:always,metadata_thp:auto,narenas:8";
+
+namespace {
+
+/// Makes jemalloc's arenas under `ulimit -v`, while a lack of memory can be told. A thread that cannot make
+/// its own later ends the process by SIGSEGV (jemalloc 5.3). All of them take 5 ms.
+void make_arenas_under_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return;
+  }
+  unsigned first = 0;
+  unsigned arenas = 0;
+  std::size_t size = sizeof first;
+  const bool is_there = mallctl("thread.arena", &first, &size, nullptr, 0) == 0 &&
+                        mallctl("opt.narenas", &arenas, &size, nullptr, 0) == 0;
+  for (unsigned arena = arenas; is_there && arena-- > 0;) {  // the first is taken again in the end
+    if (mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) != 0) {
+      std::get_new_handler()();
+    }
+  }
+}
+
+}  // namespace
 
 int main(int count, char** arguments) {
   using namespace lockstep;
   prepare_process();
+  make_arenas_under_limit();
   CLI::App app{"Predicts the time of a training step on many GPUs, and shows why.", "lockstep"};
   app.footer(
       "examples:\n"

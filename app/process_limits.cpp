@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <memory>
@@ -21,8 +22,17 @@ std::unique_ptr<char[]>& reserve() {
   return memory;
 }
 
+/// Of several threads that lack memory the first ends the process, and the others wait for that.
 [[noreturn]] void end_without_memory() {
-  std::set_new_handler(nullptr);  // what fails from here on throws
+  static std::atomic<bool> has_begun = false;
+  thread_local bool is_mine = false;
+  if (is_mine) {
+    throw std::bad_alloc{};  // while cleaning up
+  }
+  while (has_begun.exchange(true)) {
+    pause();
+  }
+  is_mine = true;
   reserve().reset();
   clean_up_now();
   (void)!write(STDERR_FILENO, kNoMemory, std::strlen(kNoMemory));
