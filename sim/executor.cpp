@@ -112,8 +112,9 @@ void Executor::happen_next(double date) {
 
 void Executor::tick() {
   const Agenda::Tick next = agenda_.take_tick();
-  next.rank->tick(next.stream, next.date);
-  next.rank->run();
+  if (next.rank->tick(next.stream, next.date)) {
+    next.rank->run();
+  }
 }
 
 /// No tick changes what the network carries, so its next completion stays.

@@ -10,6 +10,12 @@
 #include "sim/communicator.hpp"
 
 namespace lockstep {
+namespace {
+
+// Sends and receives of a rank whose groups it keeps: a pipeline stage has four.
+constexpr std::size_t kMostKnownPairs = 16;
+
+}  // namespace
 
 Rank::Rank(std::uint32_t number, const RankAssignment& assignment, const CompiledProgram& program,
            RunContext& context, const RankTiming& timing)
@@ -57,10 +63,58 @@ void Rank::run() {
   if (context_->actors_in_simgrid) {
     return;  // they have been resumed
   }
+  run_actors();
+  while (own_ticks_ != 0) {
+    const std::uint8_t stream = next_own_tick();
+    own_ticks_ &= ~(1ULL << stream);
+    own_now_ = streams_[stream].due();
+    streams_[stream].tick(*this, stream);
+    run_actors();
+  }
+}
+
+void Rank::run_actors() {
   while (runnable_ != 0) {
     advance(static_cast<unsigned>(std::countr_zero(runnable_)));
   }
   sweep_activity();
+}
+
+void Rank::call_at(std::uint8_t stream, double date) {
+  if (is_ahead_of_global_time()) {
+    own_ticks_ |= 1ULL << stream;
+    return;
+  }
+  own_ticks_ &= ~(1ULL << stream);
+  global_ticks_ |= 1ULL << stream;
+  context_->surroundings->call_at(*this, stream, date);
+}
+
+bool Rank::tick(std::uint8_t stream, double date) {
+  const std::uint64_t asked = 1ULL << stream;
+  if ((global_ticks_ & asked) == 0 || streams_[stream].due() != date) {
+    return false;  // the rank has gone through it alone, or the kernel was re-timed
+  }
+  global_ticks_ &= ~asked;
+  streams_[stream].tick(*this, stream);
+  return true;
+}
+
+std::uint8_t Rank::next_own_tick() const {
+  auto next = static_cast<std::uint8_t>(std::countr_zero(own_ticks_));
+  for (std::uint64_t left = own_ticks_ & (own_ticks_ - 1); left != 0; left &= left - 1) {
+    const auto stream = static_cast<std::uint8_t>(std::countr_zero(left));
+    next = streams_[stream].due() < streams_[next].due() ? stream : next;
+  }
+  return next;
+}
+
+/// From now on others may change what becomes of its dates.
+void Rank::join_global_time() {
+  while (own_ticks_ != 0) {
+    const std::uint8_t stream = next_own_tick();
+    call_at(stream, streams_[stream].due());
+  }
 }
 
 void Rank::prefetch() const {
@@ -133,7 +187,19 @@ std::string Rank::actor_name(unsigned actor) const {
 }
 
 Membership Rank::membership(const CollectiveCall& call) {
-  return is_pair(call.kind) ? context_->surroundings->pair(*this, call) : memberships_[call.group];
+  if (!is_pair(call.kind)) {
+    return memberships_[call.group];
+  }
+  for (const auto& [known, membership] : pairs_) {
+    if (known == &call) {
+      return membership;
+    }
+  }
+  const Membership membership = context_->surroundings->pair(*this, call);
+  if (pairs_.size() < kMostKnownPairs) {
+    pairs_.emplace_back(&call, membership);
+  }
+  return membership;
 }
 
 double Rank::watermark() const {
@@ -170,6 +236,7 @@ void Rank::communication_arrives(double now, const CollectiveCall& call, const C
     communication_.push_back(
         {channel_of(call), timing_->interference.held(call.sm_limit, group.sm_limit(), channels), false});
     set_slowdown(now);
+    join_global_time();
   }
 }
 
@@ -189,6 +256,7 @@ void Rank::communication_ends(double now, const CollectiveCall& call) {
       return living.channel == channel_of(call) && living.transfers;
     });
     communication_.erase(transferring);
+    leave_global_time();
     set_slowdown(now);
   }
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ops/job.hpp"
@@ -150,7 +152,31 @@ class Rank {
   void communication_transfers(double now, const CollectiveCall& call);
   void communication_ends(double now, const CollectiveCall& call);
   [[nodiscard]] double slowdown() const { return slowdown_; }
-  void tick(std::uint8_t stream, double date) { streams_[stream].tick(*this, stream, date); }
+
+  // Stepped mode: dates of this rank. While no communication kernel lives on its GPU and no copy is under
+  // way, nobody else can change what it does: it goes through its dates ahead of global time (docs/adr/0001).
+
+  /// Goes to @p date at once where nothing of this rank happens before. @return whether it has
+  bool skip_to(double date) {
+    const bool nothing_comes_first = own_ticks_ == 0 && runnable_ == 0 && is_ahead_of_global_time();
+    own_now_ = nothing_comes_first ? date : own_now_;
+    return nothing_comes_first;
+  }
+  /// Asks for Stream::tick() at @p date, Stream::due().
+  void call_at(std::uint8_t stream, double date);
+  /// Global time has reached @p date, asked for by RankEnvironment::call_at(). @return whether it is still
+  /// wanted
+  bool tick(std::uint8_t stream, double date);
+  /// The date up to which everything has happened that concerns this rank.
+  [[nodiscard]] double now() const { return std::max(own_now_, context_->surroundings->now()); }
+  void copy_begins() {
+    ++copies_;
+    join_global_time();
+  }
+  void copy_ends() {
+    --copies_;
+    leave_global_time();
+  }
 
   /// `rank3.main`, `rank3.compute`
   [[nodiscard]] std::string actor_name(unsigned actor) const;
@@ -176,6 +202,17 @@ class Rank {
   [[nodiscard]] double watermark() const;
 
  private:
+  void run_actors();
+  [[nodiscard]] bool is_ahead_of_global_time() const {
+    return communication_.empty() && copies_ == 0 && !context_->actors_in_simgrid;
+  }
+  void join_global_time();
+  void leave_global_time() {
+    if (is_ahead_of_global_time()) {
+      own_ticks_ |= std::exchange(global_ticks_, 0);
+    }
+  }
+  [[nodiscard]] std::uint8_t next_own_tick() const;
   void set_slowdown(double now);
   [[nodiscard]] int held_sms(bool transferring) const;
   void give_inboxes();
@@ -191,6 +228,7 @@ class Rank {
   std::vector<Recorded> latest_;  // by event
   std::vector<Flag> flags_;
   std::vector<Membership> memberships_;  // by Program::groups
+  std::vector<std::pair<const CollectiveCall*, Membership>> pairs_;
   std::uint64_t runnable_ = 0;
   bool observed_;
   std::uint32_t correlation_ = 0;
@@ -210,6 +248,10 @@ class Rank {
   };
   std::vector<LivingCommunication> communication_;
   double slowdown_ = 1;
+  std::uint64_t own_ticks_ = 0;     // streams that wait for their due(), ahead of global time
+  std::uint64_t global_ticks_ = 0;  // streams that wait for it in global time
+  std::uint32_t copies_ = 0;        // under way
+  double own_now_ = 0;              // of the latest of the own ticks
 };
 
 }  // namespace lockstep

@@ -146,8 +146,11 @@ bool Stream::must_wait_until(Rank& rank, std::uint8_t self, double start) {
     return false;
   }
   due_ = start;
+  if (listeners_ == 0 && rank.skip_to(start)) {
+    return false;
+  }
   state_ = State::Timed;
-  rank.context().surroundings->call_at(rank, self, start);
+  rank.call_at(self, start);
   return true;
 }
 
@@ -203,6 +206,7 @@ void Stream::begin_collective(Rank& rank, std::uint8_t self, const StreamItem& i
 
 void Stream::begin_copy(Rank& rank, std::uint8_t self, std::uint32_t kernel) {
   state_ = State::InCopy;
+  rank.copy_begins();
   rank.context().surroundings->copy(rank, self, kernel, start_);
 }
 
@@ -242,10 +246,7 @@ void Stream::note_compute(Rank& rank, std::uint8_t self, const StreamItem& item,
   }
 }
 
-void Stream::tick(Rank& rank, std::uint8_t self, double date) {
-  if (date != due_) {
-    return;  // asked for before the kernel was re-timed
-  }
+void Stream::tick(Rank& rank, std::uint8_t self) {
   if (state_ == State::Running) {
     end_row(rank, self);
   } else if (state_ == State::Timed) {
@@ -260,6 +261,7 @@ void Stream::complete(Rank& rank, std::uint8_t self, double date, const Rendezvo
     totals_.waiting += rendezvous.met - start_;
     totals_.transfer += date - rendezvous.met;
   } else {
+    rank.copy_ends();
     start_ = rendezvous.met;  // until then it waited for a copy engine: that is no copying
     (copies(rank, queue_.front()) ? totals_.copy : progress_.compute) += date - start_;
   }

@@ -60,8 +60,8 @@ class alignas(64) Stream {
   /// The collective or copy at the head has ended at @p date.
   void complete(Rank& rank, std::uint8_t self, double date, const Rendezvous& rendezvous);
 
-  /// Stepped mode: @p date, asked for earlier, has come. Ignored when what it was for has moved.
-  void tick(Rank& rank, std::uint8_t self, double date);
+  /// Stepped mode: its due() has come.
+  void tick(Rank& rank, std::uint8_t self);
 
   /// Stepped mode: from @p now on kernels take Rank::slowdown() times their time.
   void retime(Rank& rank, std::uint8_t self, double now);
@@ -106,6 +106,9 @@ class alignas(64) Stream {
   [[nodiscard]] StreamTotals totals() const { return {totals_, progress_.compute}; }
   [[nodiscard]] std::uint64_t fingerprint() const { return progress_.fingerprint; }
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
+
+  /// Stepped mode: the date of its latest Rank::call_at().
+  [[nodiscard]] double due() const { return due_; }
 
   /// The reason why it stopped, for the deadlock report.
   enum class State : std::uint8_t { Ready, AwaitsEvent, InCollective, InCopy, Timed, Running };
@@ -155,7 +158,7 @@ class alignas(64) Stream {
   std::uint64_t listeners_ = 0;  // host threads that paused because of a long backlog
   TransferTotals totals_;
   Lag lag_;
-  double due_ = -1;  // stepped mode: the date of the latest call_at()
+  double due_ = -1;  // stepped mode: the date of the latest Rank::call_at()
   // Stepped mode, a row that runs: its first kernel has the end `end_` unless the pace changes.
   double end_ = 0;
   double pace_ = 1;              // Rank::slowdown() that `end_` and `due_` hold for

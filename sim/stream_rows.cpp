@@ -27,6 +27,12 @@ void Stream::begin_row(Rank& rank, std::uint8_t self) {
   state_ = State::Running;
   pace_ = rank.slowdown();
   begin_in_row(rank, self);
+  if (listeners_ == 0 && rank.skip_to(start_)) {
+    end_kernels(rank, self, std::numeric_limits<double>::infinity(), row_);
+    rank.skip_to(progress_.clock);
+    state_ = State::Ready;
+    return;
+  }
   ask_for_end(rank, self);
 }
 
@@ -66,7 +72,7 @@ void Stream::ask_for_end(Rank& rank, std::uint8_t self) {
     const double start = std::max(due_ + timing.kernel_gap, item.issue + timing.launch_to_start);
     due_ = start + item.value * pace_;
   }
-  rank.context().surroundings->call_at(rank, self, due_);
+  rank.call_at(self, due_);
 }
 
 /// Ends the kernels at the head of the row that end by @p by, at most so many.
@@ -139,7 +145,7 @@ bool Stream::shorten_row(Rank& rank, std::uint8_t self) {
   if (state_ != State::Running || row_ <= most) {
     return false;
   }
-  end_kernels(rank, self, rank.context().surroundings->now(), row_ - 1);
+  end_kernels(rank, self, rank.now(), row_ - 1);
   row_ = std::min(row_, most);
   ask_for_end(rank, self);
   return true;

@@ -80,6 +80,24 @@ TEST(RandomJobs, RunAlikeOnAllEnginesAndNaively) {
   });
 }
 
+/// Real actors go through all dates in global time; objects go ahead of it while nothing communicates.
+TEST(RandomJobs, SlowDownAlikeInGlobalTimeAndAheadOfIt) {
+  const Fabric fabric = machine();
+  const CollectivePlanner planner{fabric};
+  holds("interference is the same in global time and ahead of it", 25, [&] {
+    const RandomJob random = *random_job();
+    const Job job = made(random, spread(fabric));
+    auto input = random_input(job, fabric, planner, random, 0.1);
+    for (GpuSpec& model : input.gpu_models) {
+      model.sm_count = 100;
+      model.communication = {20, 0.2};
+    }
+    const SimulationOptions ahead{.engine = EngineMode::Bare, .interference = true};
+    const SimulationOptions actors{.engine = EngineMode::S4u, .interference = true};
+    RC_ASSERT(simulated_in_child(input, ahead) == simulated_in_child(input, actors));
+  });
+}
+
 /// Every date is a maximum of sums of durations, so none can fall when a duration grows, as long as transfers
 /// do not share links. Where they do, scheduling anomalies are real (R. Graham, "Bounds on multiprocessing
 /// timing anomalies", 1969): a faster link ends one transfer earlier, what follows it starts earlier and
