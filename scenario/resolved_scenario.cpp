@@ -3,111 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <sstream>
 
-#include "base/yaml_node.hpp"
 #include "base/yaml_reader.hpp"
 #include "base/yaml_text.hpp"
-#include "ops/gpu/gpu_access.hpp"
 #include "scenario/machine_defaults.hpp"
 #include "scenario/machine_spec.hpp"
+#include "scenario/placed_machine.hpp"
 #include "scenario/scenario_file.hpp"
+#include "scenario/scenario_places.hpp"
+#include "scenario/shared_parts.hpp"
 #include "sim/compiled_program.hpp"
 #include "sim/log.hpp"
-#include "topology/failure.hpp"
-#include "topology/gpu_model.hpp"
-#include "topology/peer_access.hpp"
 #include "traces/chakra/chakra_job.hpp"
 #include "traces/chakra/program_trace.hpp"
 
 namespace lockstep {
 namespace {
-
-/// A key of the scenario, or the nearest mapping around it that the file has.
-const YamlNode& node_at(const YamlDocument& document, const std::string& key_path) {
-  const YamlNode* node = &document.root();
-  std::stringstream keys{key_path};
-  for (std::string key; std::getline(keys, key, '.');) {
-    const auto entry = std::ranges::find(node->entries, key, &YamlEntry::key);
-    if (entry == node->entries.end()) {
-      break;
-    }
-    node = &entry->value;
-  }
-  return *node;
-}
-
-SourceLocation location_of(const YamlDocument& document, const std::string& key_path) {
-  return node_at(document, key_path).at;
-}
-
-/// A message of a layer that knows no files, at the key of the scenario that it is about.
-template <class Build>
-auto at_key(const YamlDocument& document, const std::string& key, Build build) {
-  try {
-    return build();
-  } catch (const InputError&) {
-    throw;
-  } catch (const std::invalid_argument& problem) {
-    throw InputError{location_of(document, key), fmt::format("{}: {}", key, problem.what())};
-  }
-}
-
-struct Gpus {
-  std::vector<GpuSpec> models;
-  std::vector<std::uint32_t> of_rank;
-};
-
-Gpus gpus_of(const ScenarioSpec& scenario, const Fabric& fabric, const ConfigPath& configs) {
-  Gpus gpus;
-  std::map<std::string, std::uint32_t> known;
-  for (const VertexId vertex : fabric.gpus()) {
-    const std::string model = scenario.gpu ? std::string{} : fabric.vertices()[vertex].model;
-    const auto [entry, fresh] = known.try_emplace(model, static_cast<std::uint32_t>(gpus.models.size()));
-    if (fresh) {
-      gpus.models.push_back(scenario.gpu ? **scenario.gpu
-                                         : read_file<GpuSpec>(configs.find("gpus", model), configs));
-    }
-    gpus.of_rank.push_back(entry->second);
-  }
-  return gpus;
-}
-
-/// The machine as NCCL takes it: which GPUs of a node exchange directly, and which NICs reach their memory.
-Fabric with_peers(const YamlDocument& document, const ScenarioSpec& scenario, const Fabric& fabric,
-                  const Gpus& gpus) {
-  PeerAccess access;
-  access.level = {scenario.collectives.p2p_level, scenario.collectives.net_gdr_level};
-  access.gpus_used = static_cast<std::size_t>(scenario.trace ? scenario.trace->ranks.value_or(0)
-                                                             : scenario.parallelism.ranks.value_or(0));
-  for (const std::uint32_t model : gpus.of_rank) {
-    access.gpus.push_back(access_of(gpus.models[model]));
-  }
-  return at_key(document,
-                access.level.p2p       ? "collectives.p2p_level"
-                : access.level.net_gdr ? "collectives.net_gdr_level"
-                                       : "cluster",
-                [&] { return with_peer_access(fabric, access); });
-}
-
-/// Puts the ranks of a workload on their GPUs: those of a trace are where it was made.
-RankPlacement placed(const YamlDocument& document, ScenarioSpec& scenario, Fabric& fabric) {
-  if (scenario.trace) {
-    return {};
-  }
-  ParallelismSpec& parallelism = scenario.parallelism;
-  const RankPlacement placement = at_key(document, "parallelism.ranks_per_node",
-                                         [&] { return place_ranks(parallelism, node_sizes(fabric)); });
-  if (placement.leaves_gpus()) {
-    fabric = fabric.with_rank_order(gpus_by_rank(placement, fabric));
-  }
-  if (parallelism.ranks_per_node) {
-    parallelism.ranks = placement.ranks;
-  }
-  return placement;
-}
 
 template <class Spec>
 Spec named_or(const std::optional<Named<Spec>>& given, const std::string& usual, const ConfigPath& configs) {
@@ -209,8 +121,9 @@ Job make_job(const YamlDocument& document, const ScenarioSpec& scenario, const F
   for (const std::uint32_t model : gpus.of_rank) {
     memory.push_back(gpus.models[model].usable());
   }
-  Job job = at_key(document, "workload",
-                   [&] { return make_job(*scenario.workload, scenario.parallelism, fabric, host, memory); });
+  Job job = at_key(document, "workload", [&] {
+    return job_or_shared(*scenario.workload, scenario.parallelism, fabric, host, memory);
+  });
   job.steps = scenario.steps;
   return job;
 }
@@ -280,19 +193,9 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs, 
     throw InputError{location_of(document, "matrix"),
                      "this scenario has a matrix of points: 'lockstep sweep' simulates them all"};
   }
-  Fabric fabric = scenario.cluster->fabric();
-  if (!scenario.vary.links.empty()) {
-    fabric = at_key(document, "vary.links", [&] { return with_faults(fabric, scenario.vary.links); });
-  }
-  if (!scenario.vary.failed.empty()) {
-    fabric = at_key(document, "vary.failed", [&] { return without_failed(fabric, scenario.vary.failed); });
-  }
-  const RankPlacement placement = placed(document, scenario, fabric);
-  Gpus gpus = at_key(document, "cluster", [&] { return gpus_of(scenario, fabric, configs); });
-  if (scenario.gpu) {
-    fabric = with_gpu_model(fabric, (*scenario.gpu)->name);
-  }
-  fabric = with_peers(document, scenario, fabric, gpus);
+  PlacedMachine machine = placed_machine(document, scenario, configs);
+  Fabric& fabric = machine.fabric;
+  Gpus& gpus = machine.gpus;
   const GpuSpec& first = gpus.models.front();
   auto host = at_key(document, "host", [&] { return named_or(scenario.host, usual_host(first), configs); });
   auto profile = at_key(document, "collectives", [&] {
@@ -332,7 +235,7 @@ ResolvedScenario build(const YamlDocument& document, const ConfigPath& configs, 
           1.0,
           launches,
           std::move(odd),
-          placement};
+          machine.placement};
 }
 
 }  // namespace

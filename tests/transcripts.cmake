@@ -101,7 +101,7 @@ add_test(NAME inputs.host_round_trip COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR
 set_tests_properties(inputs.host_round_trip PROPERTIES LABELS inputs)
 
 # What a sweep survives. The case `mpi` needs mpirun and is skipped, with a line that says so, where there is none.
-foreach(case failures killed interrupted changed damaged shards mpi)
+foreach(case failures killed interrupted changed damaged shards shared mpi)
   add_test(NAME sweep.${case} COMMAND python3 -B ${CMAKE_CURRENT_LIST_DIR}/support/sweep_processes.py
            $<TARGET_FILE:lockstep> ${PROJECT_SOURCE_DIR}/scenarios/dlrm_pcie ${case})
   set_tests_properties(sweep.${case} PROPERTIES LABELS inputs SKIP_RETURN_CODE 77 COST 200)

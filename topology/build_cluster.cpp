@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
+#include "base/yaml_text.hpp"
+#include "base/yaml_value.hpp"
 #include "topology/cluster_spec.hpp"
 #include "topology/network.hpp"
 
@@ -121,10 +127,54 @@ Fabric build_cluster(const ClusterSpec& spec) {
              : built;
 }
 
+/// The machine that was drawn last, which scenarios of one machine share, and processes forked after it.
+struct LatestMachine {
+  std::mutex mutex;
+  ClusterSpec spec;
+  std::string text;  ///< of spec; empty until another spec is held against it
+  std::optional<Fabric> fabric;
+};
+
+/// All that a machine is drawn from.
+std::string text_of(const ClusterSpec& spec) {
+  return flow_text(yaml_of(spec));
+}
+
+/// The latest machine where @p spec draws it, else none is kept; @p text becomes the spec's.
+std::optional<Fabric> known_machine(LatestMachine& latest, const ClusterSpec& spec, std::string& text) {
+  const std::scoped_lock lock{latest.mutex};
+  if (!latest.fabric) {
+    return std::nullopt;
+  }
+  text = text_of(spec);
+  if (latest.text.empty()) {
+    latest.text = text_of(latest.spec);
+  }
+  if (text != latest.text) {
+    latest.fabric.reset();  // before the next one takes memory
+  }
+  return latest.fabric;
+}
+
+Fabric drawn_once(const ClusterSpec& spec) {
+  static LatestMachine latest;
+  std::string text;
+  if (const std::optional<Fabric> known = known_machine(latest, spec, text)) {
+    return *known;
+  }
+  Fabric fabric = build_cluster(spec);
+  const std::scoped_lock lock{latest.mutex};
+  latest.fabric = fabric;
+  latest.spec = spec;
+  latest.text = std::move(text);
+  return fabric;
+}
+
 }  // namespace
 
 void ClusterSpec::check() {
-  built_ = build_cluster(*this);
+  built_.reset();
+  built_ = drawn_once(*this);
 }
 
 }  // namespace lockstep

@@ -18,12 +18,14 @@ namespace lockstep {
 struct GpuAccess {
   bool over_pcie = true;             ///< GpuSpec::pcie_peer_access
   NicAccess nics = NicAccess::Full;  ///< GpuSpec::nic_access
+  bool operator==(const GpuAccess&) const = default;
 };
 
 /// NCCL's settings; none: its own rules.
 struct AccessLevels {
   std::optional<P2pLevel> p2p;      ///< NCCL_P2P_LEVEL
   std::optional<P2pLevel> net_gdr;  ///< NCCL_NET_GDR_LEVEL
+  bool operator==(const AccessLevels&) const = default;
 };
 
 /// Settings that decide on peer access besides the wires.
@@ -31,6 +33,7 @@ struct PeerAccess {
   std::vector<GpuAccess> gpus;  ///< in rank order; left out: all that there is
   AccessLevels level;
   std::size_t gpus_used = 0;  ///< the job takes the first so many; 0: all
+  bool operator==(const PeerAccess&) const = default;
 };
 
 /// @p fabric with `p2p_level` of every GPU set: the farthest peer it exchanges with directly, and where the

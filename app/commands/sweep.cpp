@@ -108,7 +108,7 @@ int write_slurm_script(const SweepCommandOptions& options, const SweepPlan& plan
 void say_how_to_go_on(const SweepEnd& end, const SweepPlan& plan, const fs::path& folder) {
   fmt::print(stderr,
              "stopped: {} of {} points are done and kept in {}; the same command goes on with the rest\n",
-             end.recorded, plan.points().size(), folder.string());
+             end.recorded(), plan.points().size(), folder.string());
 }
 
 }  // namespace
@@ -137,14 +137,13 @@ int sweep_command(const SweepCommandOptions& options) {
     say_how_to_go_on(end, plan, folder);
     end_by(end.interruption);
   }
-  const auto rows = read_rows(plan, folder);
-  const bool all_are_done = std::ranges::all_of(rows, [](const auto& row) { return row.has_value(); });
+  const bool all_are_done = end.recorded() == plan.points().size();
   if (all_are_done && (place.waits || !options.shard.empty())) {
-    return report(table_of(plan, rows), options, folder);
+    return report(table_of(plan, end.rows), options, folder);
   }
   if (!options.quiet && !place.is_alone()) {
     fmt::print(stderr, "process {} of {}: {} points simulated; {} of {} are done\n", place.rank, place.size,
-               end.simulated, end.recorded, plan.points().size());
+               end.simulated, end.recorded(), plan.points().size());
   }
   return kExitOk;
 }

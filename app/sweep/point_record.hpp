@@ -13,7 +13,7 @@ namespace lockstep {
 struct PointRecord {
   std::string key;
   Outcome outcome;
-  std::string metrics;    ///< metrics.json of the point; empty where it failed
+  std::string metrics;    ///< metrics.json of the point, as text; empty where it failed
   std::string effective;  ///< its configuration, as YAML; likewise
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "app/version.hpp"
@@ -51,6 +53,35 @@ bool has_all(const PointValues& values, const std::vector<MatrixAxis>& axes) {
   });
 }
 
+std::string first_word(const std::string& key_path) {
+  return key_path.substr(0, key_path.find('.'));
+}
+
+/// Whether a machine is drawn from the value of a key.
+bool is_of_machine(const std::string& key_path) {
+  const std::string word = first_word(key_path);
+  return word == "cluster" || word == "gpu" || key_path.starts_with("vary.links") ||
+         key_path.starts_with("vary.failed");
+}
+
+/// Whether Programs can depend on the value of a key.
+bool is_of_job(const std::string& key_path) {
+  constexpr std::array kOfRuns{"collectives", "engine",  "fold",  "interference",       "memory",
+                               "name",        "network", "steps", "price_per_gpu_hour", "vary"};
+  return is_of_machine(key_path) || std::ranges::count(kOfRuns, first_word(key_path)) == 0;
+}
+
+/// The values of the keys that @p matters for, as text.
+std::string text_of(const PointValues& values, bool (*matters)(const std::string&)) {
+  std::string text;
+  for (const PointValue& value : values) {
+    if (matters(value.key_path)) {
+      text += value.key_path + ": " + flow_text(value.value) + "\n";
+    }
+  }
+  return text;
+}
+
 /// Keys before their parts: `cluster` before `cluster.network.nics_per_node`.
 PointValues outer_first(PointValues values) {
   std::ranges::stable_sort(values, {},
@@ -86,7 +117,21 @@ SweepPlan::SweepPlan(const std::filesystem::path& scenario, const ConfigPath& st
   const YamlEntry* name = base_.root().find("name");
   name_ = name != nullptr ? name->value.scalar : scenario.stem().string();
   find_columns();
+  find_alike_points();
   identify_points(matrix.axes);
+}
+
+void SweepPlan::find_alike_points() {
+  std::map<std::string, std::size_t> machines, jobs;
+  for (SweepPoint& point : points_) {
+    point.machine = machines.try_emplace(text_of(point.values, is_of_machine), machines.size()).first->second;
+    point.job = jobs.try_emplace(text_of(point.values, is_of_job), jobs.size()).first->second;
+  }
+  order_.resize(points_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::ranges::stable_sort(order_, {}, [&](std::size_t number) {
+    return std::pair{points_[number].machine, points_[number].job};
+  });
 }
 
 void SweepPlan::find_columns() {
@@ -103,11 +148,12 @@ void SweepPlan::find_columns() {
 /// beside readable points of `include`.
 void SweepPlan::identify_points(const std::vector<MatrixAxis>& axes) {
   const std::string around = surroundings(configs_);
-  std::optional<InputError> first_mistake;
+  std::map<std::size_t, InputError> mistakes;
   const auto is_combination = [&](const SweepPoint& point) { return has_all(point.values, axes); };
   const bool has_combinations = std::ranges::any_of(points_, is_combination);
   bool any_is_sound = false;
-  for (SweepPoint& point : points_) {
+  for (const std::size_t number : order_) {
+    SweepPoint& point = points_[number];
     std::string text;
     try {
       const YamlDocument document = document_of(point);
@@ -117,12 +163,12 @@ void SweepPlan::identify_points(const std::vector<MatrixAxis>& axes) {
     } catch (const InputError& mistake) {
       point.mistake = mistake.what();
       text = *point.mistake;
-      first_mistake = first_mistake ? first_mistake : std::optional{mistake};
+      mistakes.emplace(number, mistake);
     }
     point.key = fmt::format("{:016x}", text_hash(around + text));
   }
   if (!any_is_sound) {
-    throw InputError{*first_mistake};
+    throw InputError{mistakes.begin()->second};
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ struct SweepPoint {
   PointValues values;
   std::string key;                     ///< 16 hexadecimal digits: a hash of everything its result depends on
   std::optional<std::string> mistake;  ///< why its scenario cannot be read
+  std::size_t machine = 0;             ///< points of one number have the values of one machine
+  std::size_t job = 0;                 ///< the same of one machine with one workload
 };
 
 /// A scenario and all points of its matrix. Every process of a sweep makes the same one.
@@ -29,6 +32,9 @@ class SweepPlan {
             const std::vector<Override>& overrides);
 
   [[nodiscard]] const std::vector<SweepPoint>& points() const { return points_; }
+
+  /// Numbers of the points: those of one machine, and of one job on it, follow each other.
+  [[nodiscard]] const std::vector<std::size_t>& order() const { return order_; }
 
   /// The keys that differ between points, in the order of the axes, then as include brings them.
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
@@ -44,6 +50,7 @@ class SweepPlan {
 
  private:
   void find_columns();
+  void find_alike_points();
   void identify_points(const std::vector<MatrixAxis>& axes);
 
   ConfigPath configs_;
@@ -51,6 +58,7 @@ class SweepPlan {
   std::string name_;
   std::vector<std::string> columns_;
   std::vector<SweepPoint> points_;
+  std::vector<std::size_t> order_;
 };
 
 }  // namespace lockstep

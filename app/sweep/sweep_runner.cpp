@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "app/metrics_json.hpp"
@@ -16,6 +17,7 @@
 #include "scenario/memory_demand.hpp"
 #include "scenario/prediction.hpp"
 #include "scenario/scenario_file.hpp"
+#include "scenario/shared_parts.hpp"
 #include "sim/log.hpp"
 
 namespace lockstep {
@@ -72,12 +74,16 @@ Outcome broken_end(const EndedTask& ended) {
 class SweepRunner {
  public:
   SweepRunner(const SweepPlan& plan, const SweepOptions& options, const Progress& progress)
-      : plan_{plan}, options_{options}, progress_{progress}, claims_{points_folder(options.folder)} {
+      : plan_{plan},
+        options_{options},
+        progress_{progress},
+        claims_{points_folder(options.folder)},
+        rows_(plan.points().size()) {
     const std::size_t count = plan.points().size();
     const std::size_t first =
         count * static_cast<std::size_t>(options.place.rank) / static_cast<std::size_t>(options.place.size);
     for (std::size_t i = 0; i < count; ++i) {
-      open_.push_back((first + i) % count);
+      open_.push_back(plan.order()[(first + i) % count]);
     }
   }
 
@@ -103,8 +109,9 @@ class SweepRunner {
  private:
   /// Forgets points that were killed or met a bug, to try them again once a sweep; warns of damaged records.
   void forget_broken_ends() {
-    for (const SweepPoint& point : plan_.points()) {
-      const auto row = read_row(options_.folder, point.key);
+    for (std::size_t number = 0; number < plan_.points().size(); ++number) {
+      const SweepPoint& point = plan_.points()[number];
+      std::optional<SweepRow>& row = rows_[number] = read_row(options_.folder, point.key);
       const std::filesystem::path record = record_path(options_.folder, point.key);
       if (std::error_code absent; !row && std::filesystem::exists(record, absent)) {
         log_of(LogComponent::App)
@@ -114,13 +121,17 @@ class SweepRunner {
       if (row && !is_final(row->outcome.exit_code) && !claims_.is_held(point.key)) {
         std::error_code gone;
         std::filesystem::remove(record, gone);
+        row.reset();
       }
     }
   }
 
-  /// Whole: a damaged record is written anew.
-  [[nodiscard]] bool is_recorded(const SweepPoint& point) const {
-    return read_row(options_.folder, point.key).has_value();
+  /// Whole: a damaged record is written anew. A record is read once, since a large machine's has megabytes.
+  [[nodiscard]] bool is_recorded(std::size_t number) {
+    if (!rows_[number]) {
+      rows_[number] = read_row(options_.folder, plan_.points()[number].key);
+    }
+    return rows_[number].has_value();
   }
 
   /// Begins as many of the open points as may run; drops those that others have recorded on the way.
@@ -133,13 +144,13 @@ class SweepRunner {
 
   bool is_begun_or_recorded(std::size_t number) {
     const SweepPoint& point = plan_.points()[number];
-    if (is_recorded(point)) {
+    if (is_recorded(number)) {
       return true;
     }
     if (!claims_.claim(point.key)) {
       return false;
     }
-    if (is_recorded(point)) {  // between the look and the claim
+    if (is_recorded(number)) {  // between the look and the claim
       claims_.release(point.key);
     } else {
       begin(number);
@@ -155,13 +166,41 @@ class SweepRunner {
       ++simulated_;
       return;
     }
+    share_parts_of(number);
     running_.insert_or_assign(number, Clock::now());
     children_.start(number, [this, &point] { return simulate_point(plan_, point, options_.folder); });
   }
 
+  /// Makes, before the point's process is forked, what another point needs too; forgets what none does.
+  void share_parts_of(std::size_t number) {
+    const SweepPoint& point = plan_.points()[number];
+    const auto is_awaited = [&](std::size_t SweepPoint::*part) {
+      return std::ranges::any_of(open_, [&](std::size_t other) {
+        return other != number && plan_.points()[other].*part == point.*part;
+      });
+    };
+    const bool has_machine = shared_machine_ == point.machine;
+    if (shared_job_ == point.job) {
+      return;
+    }
+    if (is_awaited(&SweepPoint::job)) {
+      share_parts(plan_.document_of(point), plan_.configs(), SharedParts::MachineAndJob);
+      shared_job_ = point.job;
+      shared_machine_ = point.machine;
+    } else if (has_machine ? shared_job_.has_value() : is_awaited(&SweepPoint::machine)) {
+      share_parts(plan_.document_of(point), plan_.configs(), SharedParts::Machine);
+      shared_job_.reset();
+      shared_machine_ = point.machine;
+    } else if (!has_machine) {
+      forget_parts();
+      shared_job_.reset();
+      shared_machine_.reset();
+    }
+  }
+
   void finish(const EndedTask& ended) {
     const SweepPoint& point = plan_.points()[ended.task];
-    if (children_.interruption() == 0 && !is_recorded(point)) {
+    if (children_.interruption() == 0 && !is_recorded(ended.task)) {
       write_record(options_.folder, {point.key, broken_end(ended), {}, {}});
     }
     claims_.release(point.key);
@@ -207,14 +246,16 @@ class SweepRunner {
   }
 
   SweepEnd end() {
-    SweepEnd end{simulated_, 0, children_.interruption()};
     for (const auto& [number, renewed] : running_) {  // only where there was an interruption
       claims_.release(plan_.points()[number].key);
     }
-    for (const SweepPoint& point : plan_.points()) {
-      end.recorded += is_recorded(point) ? 1 : 0;
+    for (std::size_t number = 0; number < rows_.size(); ++number) {
+      if (is_recorded(number)) {
+        rows_[number]->labels = plan_.labels(plan_.points()[number]);
+      }
     }
-    if (end.recorded == plan_.points().size()) {
+    SweepEnd end{simulated_, std::move(rows_), children_.interruption()};
+    if (end.recorded() == plan_.points().size()) {
       tidy_up();
     }
     progress_.done();
@@ -237,8 +278,11 @@ class SweepRunner {
   const Progress& progress_;
   PointClaims claims_;
   ForkedTasks children_;
+  std::vector<std::optional<SweepRow>> rows_;         ///< of records that were read, by point
   std::vector<std::size_t> open_;                     ///< neither recorded nor running here, next first
   std::map<std::size_t, Clock::time_point> running_;  ///< when its claim was renewed
+  std::optional<std::size_t> shared_machine_;         ///< numbers of what is kept for the points to come
+  std::optional<std::size_t> shared_job_;
   std::size_t simulated_ = 0;
   Clock::time_point begun_ = Clock::now();
   Clock::time_point waiting_since_ = Clock::now();
@@ -247,6 +291,11 @@ class SweepRunner {
 
 }  // namespace
 
+std::size_t SweepEnd::recorded() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(rows, [](const auto& row) { return row.has_value(); }));
+}
+
 SweepEnd run_sweep(const SweepPlan& plan, const SweepOptions& options, const Progress& progress) {
   std::error_code failure;
   std::filesystem::create_directories(points_folder(options.folder), failure);
@@ -254,17 +303,6 @@ SweepEnd run_sweep(const SweepPlan& plan, const SweepOptions& options, const Pro
     throw InputError{{options.folder.string()}, fmt::format("cannot be made: {}", failure.message())};
   }
   return SweepRunner{plan, options, progress}.run();
-}
-
-std::vector<std::optional<SweepRow>> read_rows(const SweepPlan& plan, const std::filesystem::path& folder) {
-  std::vector<std::optional<SweepRow>> rows;
-  for (const SweepPoint& point : plan.points()) {
-    rows.push_back(read_row(folder, point.key));
-    if (rows.back()) {
-      rows.back()->labels = plan.labels(point);
-    }
-  }
-  return rows;
 }
 
 }  // namespace lockstep

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "app/sweep/point_record.hpp"
@@ -18,9 +20,11 @@ struct SweepOptions {
 
 /// The result of one process of a sweep.
 struct SweepEnd {
-  std::size_t simulated = 0;  ///< points, by this process
-  std::size_t recorded = 0;   ///< points that are done, by whomever
-  int interruption = 0;       ///< signal that asked to stop; 0: none
+  std::size_t simulated = 0;                  ///< points, by this process
+  std::vector<std::optional<SweepRow>> rows;  ///< by whomever, in the order of the plan; none: no record yet
+  int interruption = 0;                       ///< signal that asked to stop; 0: none
+
+  [[nodiscard]] std::size_t recorded() const;  ///< points that are done
 };
 
 /// Simulates the points that have no record, each in a forked process, and claims each before, so that
@@ -29,9 +33,5 @@ struct SweepEnd {
 /// @pre the process has one thread (app/forked_tasks.hpp)
 /// @throws InputError where the folder cannot be written
 SweepEnd run_sweep(const SweepPlan& plan, const SweepOptions& options, const Progress& progress);
-
-/// All rows in the order of the plan; std::nullopt while a point has no record.
-[[nodiscard]] std::vector<std::optional<SweepRow>> read_rows(const SweepPlan& plan,
-                                                             const std::filesystem::path& folder);
 
 }  // namespace lockstep

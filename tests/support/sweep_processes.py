@@ -3,6 +3,7 @@
 
     sweep_processes.py LOCKSTEP SCENARIO CASE       exit code 77: the case cannot be tried here
 """
+import itertools
 import json
 import os
 import shutil
@@ -141,6 +142,29 @@ def shards(sweeps):
     expect(sweeps.table("shards") == sweeps.table("whole"), "the shards have another table")
 
 
+def shared(sweeps):
+    """Points that take their machine and programs over from their sweep have the records of points alone."""
+    matrix = {"cluster": ["workstation_4gpu_pcie", "dgx1v", "no_such_cluster"], "vary.seed": [1, 2],
+              "workload.global_batch": [512, 1024]}
+    scenario = sweeps.parent / "scenario.yaml"
+
+    def sweep(folder, **of):
+        scenario.write_text(json.dumps({"include": str(Path(sweeps.scenario).resolve() / "scenario.yaml"), "name": "shared",
+                                        "matrix": of, "vary": {"kernels": "lognormal 0.05"}}))
+        subprocess.run([sweeps.lockstep, "sweep", scenario, "-o", sweeps.parent / folder], capture_output=True,
+                       text=True, timeout=240, check=False)
+        return {path.name: path.read_bytes() for path in (sweeps.parent / folder / "points").iterdir()}
+
+    together = sweep("together", **matrix)
+    failed = [json.loads(text) for text in together.values() if b"no_such_cluster" in text]
+    expect(failed and all(point["exit_code"] == 2 for point in failed), f"not the failures: {failed}")
+    for number, (cluster, seed, batch) in enumerate(itertools.product(*matrix.values())):
+        if cluster != "no_such_cluster":
+            alone = sweep(f"{number}", **dict(zip(matrix, ([cluster], [seed], [batch]))))
+            expect(len(alone) == 2 and all(together.get(name) == text for name, text in alone.items()),
+                   f"{cluster}, seed {seed}, batch {batch}: another record alone")
+
+
 def mpi(sweeps):
     """mpirun -n 2: both processes simulate points, process 0 writes the table."""
     mpirun = shutil.which("mpirun")
@@ -158,7 +182,7 @@ def mpi(sweeps):
     return 0
 
 
-CASES = {case.__name__: case for case in (failures, killed, interrupted, changed, damaged, shards, mpi)}
+CASES = {case.__name__: case for case in (failures, killed, interrupted, changed, damaged, shards, shared, mpi)}
 
 
 def main():
