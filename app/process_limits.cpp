@@ -22,7 +22,7 @@ std::unique_ptr<char[]>& reserve() {
   return memory;
 }
 
-/// Of several threads that lack memory the first ends the process, and the others wait for that.
+/// Ends the process. Where several threads lack memory, the first does so and the others wait.
 [[noreturn]] void end_without_memory() {
   static std::atomic<bool> has_begun = false;
   thread_local bool is_mine = false;

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Where a document has the key, or the nearest mapping around it that it has.
+/// The place of the key in a document, or of the nearest mapping around it that the document has.
 [[nodiscard]] SourceLocation location_of(const YamlDocument& document, const std::string& key_path);
 
 /// A message of a layer that knows no files, at the key of the scenario that it is about.

@@ -36,7 +36,7 @@ struct KeptJob {
   Job job;
 };
 
-/// Of the process, which has one thread when it makes them.
+/// The parts that this process keeps. It has one thread when it makes them.
 struct Kept {
   std::optional<SharedParts> asked;  ///< what the build that goes on is to keep
   std::optional<KeptPeers> peers;

@@ -29,7 +29,7 @@ void Stream::begin_row(Rank& rank, std::uint8_t self) {
   begin_in_row(rank, self);
   if (listeners_ == 0 && rank.skip_to(start_)) {
     end_kernels(rank, self, std::numeric_limits<double>::infinity(), row_);
-    rank.skip_to(progress_.clock);
+    rank.skip_to(progress_.clock);  // nothing came first before the row, and nothing has come since
     state_ = State::Ready;
     return;
   }

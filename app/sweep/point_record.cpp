@@ -86,7 +86,7 @@ class OutsideLists final : public nlohmann::json_sax<Json> {
   std::size_t lists_ = 0;  ///< that have not ended
 };
 
-/// What stands in @p text outside of lists; discarded where it is no JSON.
+/// The members of @p text outside of lists; discarded where it is no JSON.
 Json outside_lists(const std::string& text) {
   OutsideLists members;
   return Json::sax_parse(text, &members) ? members.take() : Json(Json::value_t::discarded);
