@@ -4,10 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -34,12 +36,13 @@ std::unique_ptr<std::FILE, int (*)(std::FILE*)> nameless_file() {
   return file;
 }
 
+/// Leaves the place in the file, which a child that still runs writes at.
 std::string content(std::FILE* file) {
-  std::rewind(file);
   std::string text;
   std::array<char, 4096> part{};
-  for (std::size_t count = 0; (count = std::fread(part.data(), 1, part.size(), file)) > 0;) {
-    text.append(part.data(), count);
+  for (ssize_t count = 0;
+       (count = pread(fileno(file), part.data(), part.size(), static_cast<off_t>(text.size()))) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(count));
   }
   return text;
 }
@@ -110,6 +113,14 @@ std::vector<EndedTask> ForkedTasks::wait(std::chrono::milliseconds limit) {
   }
   collect(ended);
   return ended;
+}
+
+ChildOutput ForkedTasks::output_of(std::size_t task) const {
+  const auto child = std::ranges::find(children_, task, &Child::task);
+  if (child == children_.end()) {
+    throw std::out_of_range{"no child runs this task"};
+  }
+  return {content(child->printed.get()), content(child->said.get())};
 }
 
 void ForkedTasks::collect(std::vector<EndedTask>& ended) {

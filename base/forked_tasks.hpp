@@ -25,6 +25,12 @@ struct EndedTask {
   std::string said;      ///< what it wrote to standard error
 };
 
+/// What a child wrote.
+struct ChildOutput {
+  std::string printed;  ///< to standard output
+  std::string said;     ///< to standard error
+};
+
 /// The children of this process. While it lives, SIGINT, SIGTERM and SIGHUP do not end the process but are
 /// told by interruption(); children die with their parent, even by SIGKILL. For the thread that makes it,
 /// which has to be the only one.
@@ -45,6 +51,9 @@ class ForkedTasks {
   std::vector<EndedTask> wait(std::chrono::milliseconds limit);
 
   [[nodiscard]] std::size_t running() const { return children_.size(); }
+
+  /// What the running child of @p task has flushed so far. @throws std::out_of_range when it does not run
+  [[nodiscard]] ChildOutput output_of(std::size_t task) const;
 
   /// The signal that asks to stop, this process or by Ctrl-C a child; 0 while there is none.
   [[nodiscard]] int interruption() const { return interruption_; }

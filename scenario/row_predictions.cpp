@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
-#include "base/forked_tasks.hpp"
+#include "base/forked_workers.hpp"
 #include "base/yaml_document.hpp"
 #include "base/yaml_reader.hpp"
 #include "calibration/band.hpp"
@@ -25,8 +25,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kStepsOfATask = 2;  // a step takes from a hundredth of a second to ten, a fork less
-constexpr int kBug = 1;                   // exit code, as main()
+constexpr int kBug = 1;  // exit code, as main()
 
 /// Prints a row on standard output, read back by times_in(): the numbers of PredictedTimes, and the length of
 /// the text that refuses it, with that text behind.
@@ -170,14 +169,6 @@ std::vector<RowTask> tasks_of(std::span<const RowSet> sets, const std::vector<Un
   return tasks;
 }
 
-/// Reads what a row names, for the processes to come; a row that names nothing is refused there.
-void read_configurations(const std::string& name, const ScenarioSettings& row, const ConfigPath& configs) {
-  try {
-    (void)read_document<ScenarioSpec>(document_of(name, row), configs);
-  } catch (const InputError&) {
-  }
-}
-
 }  // namespace
 
 PredictedTimes predict_row(const std::string& name, const ScenarioSettings& settings,
@@ -210,11 +201,7 @@ RowSet step_rows(const std::string& name, std::span<const ScenarioSettings> rows
   const auto predict = [name, configs](std::span<const ScenarioSettings> some) {
     return predict_steps(name, some, configs);
   };
-  return {rows, predict, kStepsOfATask, [name, rows, configs] {
-            if (rows.size() > kStepsOfATask) {
-              read_configurations(name, rows.front(), configs);
-            }
-          }};
+  return {rows, predict};
 }
 
 std::vector<std::vector<PredictedTimes>> predict_side_by_side(std::span<const RowSet> sets, std::size_t jobs,
@@ -225,18 +212,13 @@ std::vector<std::vector<PredictedTimes>> predict_side_by_side(std::span<const Ro
   std::vector<std::vector<PredictedTimes>> times(tasks.size());
   std::vector<std::size_t> left(sets.size(), 0);
   for (const RowTask& task : tasks) ++left[task.set];
-  ForkedTasks children;
-  for (std::size_t started = 0, done = 0; done < tasks.size();) {
-    for (; started < tasks.size() && children.running() < jobs; ++started) {
-      const auto& [set, rows] = tasks[started];
-      if (started == 0 || tasks[started - 1].set != set) {
-        sets[set].before();
-      }
-      children.start(started, [&, set = set, rows = rows] { return predict_and_print(sets[set], rows); });
-    }
-    const std::vector<EndedTask> now = children.wait(std::chrono::seconds{1});
-    if (children.interruption() != 0) {
-      end_by(children.interruption());
+  ForkedWorkers workers{tasks.size(), {jobs}, [&](std::size_t task) {
+                          return predict_and_print(sets[tasks[task].set], tasks[task].rows);
+                        }};
+  for (std::size_t done = 0; done < tasks.size();) {
+    const std::vector<EndedTask> now = workers.wait(std::chrono::seconds{1});
+    if (workers.interruption() != 0) {
+      end_by(workers.interruption());
     }
     for (const EndedTask& task : now) {
       if (task.exit_code != 0) {

@@ -27,21 +27,19 @@ namespace lockstep {
                                                         std::span<const ScenarioSettings> rows,
                                                         const ConfigPath& configs);
 
-/// Rows that are predicted in one way, a few in each process.
+/// Rows that are predicted in one way, some at a time.
 struct RowSet {
   std::span<const ScenarioSettings> rows;
   PredictRows predict;
   std::size_t rows_of_a_task = 1;
-  std::function<void()> before = [] {};  ///< what this process reads before it forks the first of them
 };
 
-/// Steps of scenarios; the configurations of the first row are read before processes are forked, so that each
-/// has them.
+/// Steps of scenarios, a row at a time.
 [[nodiscard]] RowSet step_rows(const std::string& name, std::span<const ScenarioSettings> rows,
                                const ConfigPath& configs);
 
-/// Predicts the rows of all @p sets in up to @p jobs forked processes, whatever set they are of; equal rows
-/// of a set once. Ends the process where a signal asks for it.
+/// Predicts the rows of all @p sets in up to @p jobs forked processes, each of which takes rows of any set
+/// until none is left; equal rows of a set once. Ends the process where a signal asks for it.
 /// @param ended is told the number of each set when all its rows are predicted
 /// @throws std::runtime_error for a bug
 [[nodiscard]] std::vector<std::vector<PredictedTimes>> predict_side_by_side(

@@ -272,6 +272,10 @@ double PlanEvaluator::fullness(const PlanCandidate& candidate, const std::vector
   return normalised_memory(candidate, of_stages) / capacity();
 }
 
+bool PlanEvaluator::needs_own_process() const {
+  return scenario_.network == ScenarioNetwork::Flows;
+}
+
 PlanEvaluation PlanEvaluator::evaluate(const std::optional<PlanCandidate>& candidate) const {
   const ResolvedScenario resolved = build(candidate ? document_of(*candidate) : document_, configs_);
   PlanEvaluation evaluation;
@@ -286,7 +290,8 @@ PlanEvaluation PlanEvaluator::evaluate(const std::optional<PlanCandidate>& candi
     evaluation.host_share = host->share();
   }
   if (evaluation.fits()) {
-    const SimulationResult result = predict(resolved, nullptr);
+    const SimulationResult result =
+        predict(resolved, nullptr, needs_own_process() ? std::nullopt : std::optional{EngineMode::Bare});
     evaluation.step = result.mean_step().in_base_units();
     evaluation.band = step_band(resolved, result).relative;
     evaluation.at_peak =

@@ -87,7 +87,10 @@ class PlanEvaluator {
   /// The same as a share: more than 1 does not fit; 0 where the scenario does not check.
   [[nodiscard]] double fullness(const PlanCandidate& candidate, const std::vector<Bytes>& of_stages) const;
 
-  /// The plan, or the scenario as it is (std::nullopt), simulated: at most once per process.
+  /// Whether evaluate() may run but once in a process: flows are SimGrid's, whose clock does not restart.
+  [[nodiscard]] bool needs_own_process() const;
+
+  /// The plan, or the scenario as it is (std::nullopt), simulated, without SimGrid where it is not needed.
   /// @throws InputError, StallError
   [[nodiscard]] PlanEvaluation evaluate(const std::optional<PlanCandidate>& candidate) const;
 

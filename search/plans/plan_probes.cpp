@@ -16,8 +16,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kRound = 64;    // stages between two looks at what they beat
-constexpr std::size_t kTogether = 8;  // at most, in one process, which shares what they have in common
+constexpr std::size_t kRound = 64;  // stages between two looks at what they beat
 
 }  // namespace
 
@@ -152,58 +151,32 @@ std::optional<CostsOfStages> PlanProbes::costs_of(const std::vector<StageProbe>&
 
 std::vector<PlanFigures> PlanProbes::run(std::span<const Stage> stages, const std::string& what) {
   wanted_ += stages.size();
-  const std::size_t together = std::clamp(stages.size() / (2 * tasks_.jobs()), std::size_t{1}, kTogether);
-  const std::size_t processes = (stages.size() + together - 1) / together;
-  const auto those_of = [&](std::size_t process) {
-    const std::size_t first = process * together;
-    return stages.subspan(first, std::min(together, stages.size() - first));
-  };
+  StageSimulator simulator = evaluator_.stages();  // each child's copy keeps what its stages have in common
   const auto ends = tasks_.run(
-      processes, [&](std::size_t process) { print_answers(those_of(process)); }, what);
+      stages.size(),
+      [&](std::size_t stage) { fmt::print("{}", printed(simulator.answers(stages[stage].probe))); }, what);
   std::vector<PlanFigures> known;
-  for (std::size_t process = 0; process < processes; ++process) {
-    const std::span<const Stage> some = those_of(process);
-    if (!ends[process]) {
-      continue;
-    }
-    if (some.size() == 1 || ends[process]->failure.empty()) {
-      take(some, *ends[process], known);
-      continue;
-    }
-    const auto single = tasks_.run(
-        some.size(), [&](std::size_t i) { print_answers(some.subspan(i, 1)); }, what);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      if (single[i]) {
-        take(some.subspan(i, 1), *single[i], known);
-      }
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    if (ends[stage]) {
+      take(stages[stage], *ends[stage], known);
     }
   }
   return known;
 }
 
-void PlanProbes::print_answers(std::span<const Stage> stages) const {
-  StageSimulator simulator = evaluator_.stages();
-  for (const Stage& stage : stages) {
-    fmt::print("{}", printed(simulator.answers(stage.probe)));
-  }
-}
-
-void PlanProbes::take(std::span<const Stage> stages, const PlanTaskEnd& end,
-                      std::vector<PlanFigures>& known) {
-  count_failure(failures_, end, stages.front().key);
+void PlanProbes::take(const Stage& stage, const PlanTaskEnd& end, std::vector<PlanFigures>& known) {
+  count_failure(failures_, end, stage.key);
   if (!end.failure.empty()) {
-    failed_.insert(stages.front().key);
+    failed_.insert(stage.key);
     return;
   }
   std::istringstream answers{end.printed};
-  for (const Stage& stage : stages) {
-    costs_.emplace(stage.key, stage_costs(sizes_of(stage.probe), probe_answers_in(answers)));
-    for (const std::size_t candidate : stage.candidates) {
-      const std::optional<CostsOfStages> costs = costs_of(candidates_[candidate]);
-      const auto figures = costs ? estimator_(candidate, *costs) : std::nullopt;
-      if (figures) {
-        known.push_back(*figures);
-      }
+  costs_.emplace(stage.key, stage_costs(sizes_of(stage.probe), probe_answers_in(answers)));
+  for (const std::size_t candidate : stage.candidates) {
+    const std::optional<CostsOfStages> costs = costs_of(candidates_[candidate]);
+    const auto figures = costs ? estimator_(candidate, *costs) : std::nullopt;
+    if (figures) {
+      known.push_back(*figures);
     }
   }
 }

@@ -61,13 +61,10 @@ class PlanProbes {
 
   class Stages;
 
-  /// Some by some in a process each; those of one that fails again, one by one.
   /// @return the figures that became known
   std::vector<PlanFigures> run(std::span<const Stage> stages, const std::string& what);
-  /// Prints the answers of the stages' probes, in a child process.
-  void print_answers(std::span<const Stage> stages) const;
-  /// Takes what one printed, and tells the estimator. @param known is added to
-  void take(std::span<const Stage> stages, const PlanTaskEnd& end, std::vector<PlanFigures>& known);
+  /// Takes what a stage's task printed, and tells the estimator. @param known is added to
+  void take(const Stage& stage, const PlanTaskEnd& end, std::vector<PlanFigures>& known);
 
   const PlanEvaluator& evaluator_;
   PlanTasks& tasks_;

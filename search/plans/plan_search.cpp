@@ -285,7 +285,8 @@ class PlanSearch {
     const auto ends = tasks_.run(
         plans.size(),
         [&](std::size_t i) { fmt::print("{}", printed(evaluator_.evaluate(plans[i].candidate))); },
-        "simulating plans");
+        "simulating plans",
+        evaluator_.needs_own_process() ? TaskProcesses::OnePerTask : TaskProcesses::Shared);
     std::vector<FoundPlan> judged;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!ends[i]) {

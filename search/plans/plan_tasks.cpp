@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/forked_workers.hpp"
 #include "scenario/outcome.hpp"
 #include "sim/log.hpp"
 
@@ -44,20 +45,18 @@ void count_failure(std::map<std::string, PlanFailure>& failures, const PlanTaskE
 
 std::vector<std::optional<PlanTaskEnd>> PlanTasks::run(std::size_t count,
                                                        const std::function<void(std::size_t)>& body,
-                                                       const std::string& what) {
+                                                       const std::string& what, TaskProcesses processes) {
   std::vector<std::optional<PlanTaskEnd>> ends(count);
-  ForkedTasks children;
-  std::size_t started = 0, done = 0;
+  const std::size_t of_each = processes == TaskProcesses::Shared ? 0 : 1;
+  ForkedWorkers workers{count, {jobs_, of_each}, [&](std::size_t task) { return live(body, task); }};
+  std::size_t done = 0;
   while (done < count && !is_stopped()) {
-    for (; started < count && children.running() < jobs_; ++started) {
-      children.start(started, [&] { return live(body, started); });
-    }
     progress_.say(fmt::format("{}: {} of {}", what, done, count));
-    for (EndedTask& ended : children.wait(100ms)) {
+    for (EndedTask& ended : workers.wait(100ms)) {
       ends[ended.task] = end_of(ended);
       ++done;
     }
-    interruption_ = std::max(interruption_, children.interruption());
+    interruption_ = std::max(interruption_, workers.interruption());
   }
   progress_.done();
   log_of(LogComponent::Search).debug("{}: {} of {} done by {} processes", what, done, count, jobs_);

@@ -28,6 +28,9 @@ struct PlanFailure {
 void count_failure(std::map<std::string, PlanFailure>& failures, const PlanTaskEnd& end,
                    const std::string& of);
 
+/// Whether a process may run several tasks.
+enum class TaskProcesses : std::uint8_t { Shared, OnePerTask };
+
 /// Rounds of tasks in forked processes, until they are done, time is up or Ctrl-C comes. Between rounds a
 /// signal waits for the next one.
 class PlanTasks {
@@ -40,7 +43,8 @@ class PlanTasks {
   /// @param what it is, for progress: `simulating plans`
   /// @return by task; std::nullopt: stopped before it ended
   std::vector<std::optional<PlanTaskEnd>> run(std::size_t count, const std::function<void(std::size_t)>& body,
-                                              const std::string& what);
+                                              const std::string& what,
+                                              TaskProcesses processes = TaskProcesses::Shared);
 
   /// Sets the time that no round goes on beyond.
   void end_at(std::optional<Clock::time_point> end) { end_ = end; }
