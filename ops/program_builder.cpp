@@ -217,12 +217,15 @@ std::size_t ProgramBuilder::position() const {
   return program_.threads[current_].instructions.size();
 }
 
-void ProgramBuilder::repeat(std::size_t first, std::size_t last) {
+void ProgramBuilder::repeat(std::size_t first, std::size_t last, std::size_t behind) {
   if (charging_scope() != nullptr) {
     throw std::logic_error{"a passage cannot be repeated within an operator"};
   }
   std::vector<Instruction>& instructions = program_.threads[current_].instructions;
   const std::size_t end = instructions.size();
+  if (end + last - first > instructions.capacity()) {
+    instructions.reserve(end + last - first + behind);
+  }
   instructions.resize(end + last - first);
   std::copy_n(instructions.begin() + static_cast<std::ptrdiff_t>(first), last - first,
               instructions.begin() + static_cast<std::ptrdiff_t>(end));

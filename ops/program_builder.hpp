@@ -72,8 +72,9 @@ class ProgramBuilder {
   /// The current thread's position: the number of its instructions so far.
   [[nodiscard]] std::size_t position() const;
   /// Writes once more what the current thread does from position @p first to before @p last.
+  /// @param behind about as many instructions will come after it, so that memory is taken once
   /// @throws std::logic_error within an operator, whose launches it would not count
-  void repeat(std::size_t first, std::size_t last);
+  void repeat(std::size_t first, std::size_t last, std::size_t behind = 0);
 
   void launch(StreamId stream, const KernelCall& kernel);
   /// A kernel that the last launch brought along, in a CUDA graph: costs the host nothing.

@@ -56,8 +56,15 @@ void StageWriter::write() {
       stage_actions(scope_.plan.spec.schedule, scope_.plan.spec.pipeline, stage_.number,
                     scope_.plan.micro_batches, scope_.plan.spec.chunks);
   const std::vector<NeighbourMessages::Neighbours> around = messages_.neighbours(actions);
+  for (const StageAction& action : actions) {
+    ++actions_left_[static_cast<std::size_t>(action.kind)];
+  }
   for (std::size_t i = 0; i < actions.size(); ++i) {
+    const auto kind = static_cast<std::size_t>(actions[i].kind);
+    const std::size_t before = scope_.step.program().position();
+    --actions_left_[kind];
     act(actions[i], around[i]);
+    latest_length_[kind] = scope_.step.program().position() - before;
   }
   update();
 }
@@ -70,6 +77,17 @@ void StageWriter::update() {
   if (stage_.optimizes()) {
     parameters_.update();
   }
+}
+
+/// An estimate: a kind that was not written yet is as long as the longest, and a quarter more for what ends
+/// the step.
+std::size_t StageWriter::instructions_to_come() const {
+  const std::size_t longest = std::ranges::max(latest_length_);
+  std::size_t sum = 0;
+  for (std::size_t kind = 0; kind < actions_left_.size(); ++kind) {
+    sum += actions_left_[kind] * (latest_length_[kind] > 0 ? latest_length_[kind] : longest);
+  }
+  return sum + sum / 4 + longest;
 }
 
 /// Micro-batches in the middle differ in nothing, unless parameters or gradients of each are communicated.
@@ -99,7 +117,7 @@ void StageWriter::act(const StageAction& action, const NeighbourMessages::Neighb
       });
   if (known != cached_actions_.end()) {
     const std::size_t later = scope_.step.program().position() - known->instructions[0];
-    scope_.step.program().repeat(known->instructions[0], known->instructions[1]);
+    scope_.step.program().repeat(known->instructions[0], known->instructions[1], instructions_to_come());
     memory_.repeat(known->memory[0], known->memory[1], later);
     messages_.go_on(known->after);
     return;

@@ -45,6 +45,7 @@ class StageWriter {
   };
 
   void act(const StageAction& action, const NeighbourMessages::Neighbours& around);
+  [[nodiscard]] std::size_t instructions_to_come() const;
   [[nodiscard]] bool is_like_others(const StageAction& action) const;
   void write(const StageAction& action);
   void forward(const StageAction& action);
@@ -70,6 +71,7 @@ class StageWriter {
   StageEnds ends_;
   NeighbourMessages messages_;
   std::vector<CachedAction> cached_actions_;
+  std::array<std::size_t, 3> actions_left_{}, latest_length_{};  ///< by kind; in instructions
 };
 
 }  // namespace lockstep
