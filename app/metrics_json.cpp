@@ -204,13 +204,8 @@ class NumberText {
   std::string text_;
 };
 
-/// Appends the member `links` of the outermost object: 100,000 ranks have 600,000 rows, too many for a tree
-/// of JSON values.
-/// @throws std::invalid_argument as require_finite()
-void append_links(std::string& text, std::span<const LinkUtilisation> links) {
-  text += ",\n  \"links\": [";
-  NumberText bytes;
-  NumberText utilisation;
+/// @throws std::invalid_argument as require_finite() of the member `links`
+void require_finite(std::span<const LinkUtilisation> links) {
   for (std::size_t place = 0; place < links.size(); ++place) {
     const LinkUtilisation& link = links[place];
     for (const auto& [key, number] :
@@ -219,22 +214,7 @@ void append_links(std::string& text, std::span<const LinkUtilisation> links) {
         refuse({"links", std::to_string(place), key});
       }
     }
-    text += place == 0 ? "\n    {\n      \"name\": " : ",\n    {\n      \"name\": ";
-    append_quoted(text, link.name);
-    text.append(",\n      \"bytes_per_step\": ").append(bytes.of(link.bytes_per_step));
-    text.append(",\n      \"utilisation\": ").append(utilisation.of(link.utilisation)).append("\n    }");
   }
-  text += "\n  ]";
-}
-
-/// About as many bytes as append_links() appends.
-std::size_t size_of_rows(std::span<const LinkUtilisation> links) {
-  constexpr std::size_t kKeysAndNumbers = 144;
-  std::size_t size = links.size() * kKeysAndNumbers;
-  for (const LinkUtilisation& link : links) {
-    size += link.name.size();
-  }
-  return size;
 }
 
 Json memory_of(const MemoryBreakdown& memory, Bytes capacity) {
@@ -308,49 +288,58 @@ Json figures_of_ranks(const ResolvedScenario& resolved, const SimulationResult& 
   return json;
 }
 
-/// One object of all members, in their order.
-class Document {
- public:
-  /// @throws std::invalid_argument as require_finite()
-  Document(const Json& before, const Json& behind) : before_{text_of(before)}, behind_{text_of(behind)} {
-    require_finite(before);
-    require_finite(behind);
-    before_.resize(before_.size() - 2);  // the end of the line, and the brace
-  }
+}  // namespace
 
-  [[nodiscard]] std::string with(std::span<const LinkUtilisation> links) const {
-    std::string text;
-    text.reserve(before_.size() + size_of_rows(links) + behind_.size() + 2);
-    text = before_;
-    if (!links.empty()) {
-      append_links(text, links);
-    }
-    return text.append(",").append(behind_, 1).append("\n");
-  }
-
- private:
-  std::string before_;
-  std::string behind_;
-};
-
-Document document_of(const ResolvedScenario& resolved, const SimulationResult& result,
-                     const Sensitivity& sensitivity) {
-  return {figures_of_step(resolved, result), figures_of_ranks(resolved, result, sensitivity)};
+RunMetrics::RunMetrics(const ResolvedScenario& resolved, const SimulationResult& result,
+                       const Sensitivity& sensitivity)
+    : fabric_{resolved.fabric}, links_{link_utilisation(resolved, result)} {
+  const Json before = figures_of_step(resolved, result);
+  const Json behind = figures_of_ranks(resolved, result, sensitivity);
+  require_finite(before);
+  require_finite(behind);
+  require_finite(links_);
+  before_ = text_of(before);
+  before_.resize(before_.size() - 2);  // the end of the line, and the brace
+  behind_ = text_of(behind);
 }
 
-}  // namespace
+/// Rows of 100,000 ranks' 600,000 links are too many for a tree of JSON values.
+void RunMetrics::write(std::span<const LinkUtilisation> links,
+                       const std::function<void(std::string_view)>& take) const {
+  constexpr std::size_t kPiece = 1U << 20U;
+  std::string text = before_;
+  NumberText bytes;
+  NumberText utilisation;
+  for (const LinkUtilisation& link : links) {
+    text +=
+        &link == links.data() ? ",\n  \"links\": [\n    {\n      \"name\": " : ",\n    {\n      \"name\": ";
+    append_quoted(text, fabric_.name_of(link.link));
+    text.append(",\n      \"bytes_per_step\": ").append(bytes.of(link.bytes_per_step));
+    text.append(",\n      \"utilisation\": ").append(utilisation.of(link.utilisation)).append("\n    }");
+    if (text.size() > kPiece) {
+      take(text);
+      text.clear();
+    }
+  }
+  take(text.append(links.empty() ? "," : "\n  ],").append(behind_, 1).append("\n"));
+}
+
+void RunMetrics::write(const std::function<void(std::string_view)>& take) const {
+  write(links_, take);
+}
+
+std::string RunMetrics::of_page() const {
+  std::string text;
+  write(std::span{links_}.first(std::min(kLinksOfPage, links_.size())),
+        [&text](std::string_view piece) { text += piece; });
+  return text;
+}
 
 std::string metrics_json(const ResolvedScenario& resolved, const SimulationResult& result,
                          const Sensitivity& sensitivity) {
-  return document_of(resolved, result, sensitivity).with(link_utilisation(resolved, result));
-}
-
-RunMetrics run_metrics(const ResolvedScenario& resolved, const SimulationResult& result,
-                       const Sensitivity& sensitivity) {
-  const Document document = document_of(resolved, result, sensitivity);
-  const std::vector<LinkUtilisation> links = link_utilisation(resolved, result);
-  const std::span all{links};
-  return {.all = document.with(all), .of_page = document.with(all.first(std::min(kLinksOfPage, all.size())))};
+  std::string text;
+  RunMetrics{resolved, result, sensitivity}.write([&text](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace lockstep

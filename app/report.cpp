@@ -90,9 +90,9 @@ std::string link_lines(const ResolvedScenario& resolved, const SimulationResult&
   }
   std::string text = list_head("busiest links");
   for (const LinkUtilisation& link : links) {
-    text +=
-        fmt::format("  {:<40}{:>12}  {:>5.1f} %  of its bandwidth\n", shortened(std::string{link.name}, 39),
-                    to_string(Bytes{link.bytes_per_step}) + "/step", 100 * link.utilisation);
+    text += fmt::format("  {:<40}{:>12}  {:>5.1f} %  of its bandwidth\n",
+                        shortened(resolved.fabric.name_of(link.link), 39),
+                        to_string(Bytes{link.bytes_per_step}) + "/step", 100 * link.utilisation);
   }
   return text;
 }

@@ -20,8 +20,9 @@ Json json_of(const Vertex& vertex) {
   return json;
 }
 
-Json json_of(const Link& link, const Fabric& fabric) {
-  return {{"name", link.name},
+Json json_of_link(LinkId id, const Fabric& fabric) {
+  const Link& link = fabric.links()[id];
+  return {{"name", fabric.name_of(id)},
           {"from", fabric.vertices()[link.from].name},
           {"to", fabric.vertices()[link.to].name},
           {"kind", to_string(link.kind)},
@@ -66,7 +67,7 @@ Json json_of(const AskedRoute& asked, const Fabric& fabric) {
   const Route route = fabric.route(asked.from, asked.to, asked.flow);
   Json links = Json::array();
   for (const LinkId link : route.links) {
-    links.push_back(fabric.links()[link].name);
+    links.push_back(fabric.name_of(link));
   }
   Json json{{"from", fabric.vertices()[asked.from].name},
             {"to", fabric.vertices()[asked.to].name},
@@ -88,8 +89,8 @@ std::string topology_json(const std::string& title, const Fabric& fabric,
   for (const Vertex& vertex : fabric.vertices()) {
     json["vertices"].push_back(json_of(vertex));
   }
-  for (const Link& link : fabric.links()) {
-    json["links"].push_back(json_of(link, fabric));
+  for (LinkId link = 0; link < fabric.links().size(); ++link) {
+    json["links"].push_back(json_of_link(link, fabric));
   }
   for (const VertexId gpu : fabric.gpus()) {
     json["gpus"].push_back(fabric.vertices()[gpu].name);

@@ -121,8 +121,8 @@ void add_route(TextPage& page, const Fabric& fabric, const AskedRoute& asked) {
            route.links.empty() ? "stays where it is" : to_string(bottleneck(fabric, route)), route.latency);
   for (const LinkId id : route.links) {
     const Link& link = fabric.links()[id];
-    page.add("  {:<40} {:<8} {:>11}  {:>7}\n", link.name, to_string(link.kind), to_string(link.bandwidth),
-             to_string(link.latency));
+    page.add("  {:<40} {:<8} {:>11}  {:>7}\n", fabric.name_of(id), to_string(link.kind),
+             to_string(link.bandwidth), to_string(link.latency));
   }
 }
 

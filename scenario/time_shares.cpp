@@ -44,7 +44,7 @@ std::vector<LinkUtilisation> link_utilisation(const ResolvedScenario& resolved,
   links.reserve(result.links.size());
   for (const LinkUse& use : result.links) {
     const Link& link = resolved.fabric.links()[use.link];
-    links.push_back({link.name, use.bytes / static_cast<double>(resolved.job.steps),
+    links.push_back({use.link, use.bytes / static_cast<double>(resolved.job.steps),
                      use.bytes / (link.bandwidth.in_base_units() * result.step_ends.back())});
   }
   const auto is_busier = [](const LinkUtilisation& a, const LinkUtilisation& b) {

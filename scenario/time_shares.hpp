@@ -44,7 +44,7 @@ struct TimeShare {
 
 /// Mean share of time that a link was used.
 struct LinkUtilisation {
-  std::string_view name;  ///< of the scenario's fabric
+  LinkId link = 0;  ///< of the scenario's fabric
   double bytes_per_step = 0;
   double utilisation = 0;  ///< of its bandwidth, over the whole run
 };

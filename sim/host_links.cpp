@@ -8,11 +8,12 @@
 
 namespace lockstep {
 
-const Link* HostLinks::bounding(VertexId gpu, const HostTraffic& traffic, double alone, double took) {
+std::optional<LinkId> HostLinks::bounding(VertexId gpu, const HostTraffic& traffic, double alone,
+                                          double took) {
   constexpr double kPaced = 0.7;  // pinned copies take 0.93 of a link (configs/gpus/), staged ones up to 0.6
   constexpr double kSlowed = 1.05;  // by others on its links
   const Fabric& fabric = *executor_.spec().fabric;
-  const Link* most_used = nullptr;
+  std::optional<LinkId> most_used;
   double longest = 0, most = 0;
   for (const TrafficPart& part : parts_of(traffic)) {
     for (const LinkId id : copy_route(fabric, gpu, part.path).links) {
@@ -20,11 +21,11 @@ const Link* HostLinks::bounding(VertexId gpu, const HostTraffic& traffic, double
       longest = std::max(longest, part.share * traffic.total() / link.bandwidth / Seconds{1});
       if (use_of(id) > most) {
         most = use_of(id);
-        most_used = &link;
+        most_used = id;
       }
     }
   }
-  return longest >= kPaced * alone || took > kSlowed * alone ? most_used : nullptr;
+  return longest >= kPaced * alone || took > kSlowed * alone ? most_used : std::nullopt;
 }
 
 double HostLinks::use_of(LinkId link) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ops/kernels/host_traffic.hpp"
@@ -18,8 +19,9 @@ class HostLinks {
   /// its way that was used most in the whole run.
   /// @param alone what its model says, s
   /// @param took how long it took, s
-  /// @return null when its own pace bounded it: alone it leaves much of its links, and others did not slow it
-  [[nodiscard]] const Link* bounding(VertexId gpu, const HostTraffic& traffic, double alone, double took);
+  /// @return none when its own pace bounded it: alone it leaves much of its links, and others did not slow it
+  [[nodiscard]] std::optional<LinkId> bounding(VertexId gpu, const HostTraffic& traffic, double alone,
+                                               double took);
 
  private:
   [[nodiscard]] double use_of(LinkId link);

@@ -39,7 +39,7 @@ class FabricZone final : public NetZoneImpl {
     const lockstep::Route path = path_between(vertices_[from->id()], vertices_[to->id()]);
     for (const LinkId link : path.links) {
       if (links_[link] == nullptr) {
-        throw std::logic_error{"a route over '" + fabric_.links()[link].name + "', which no plan loads"};
+        throw std::logic_error{"a route over '" + fabric_.name_of(link) + "', which no plan loads"};
       }
       route->link_list_.push_back(links_[link]->get_impl());
     }
@@ -125,7 +125,7 @@ Machine::Machine(const Fabric& fabric, const PlatformParts& parts, std::span<con
   }
   for (const LinkId id : parts.links) {
     const Link& link = fabric.links()[id];
-    auto* made = simgrid_compat::add_link(zone, link.name, link.bandwidth.in_base_units());
+    auto* made = simgrid_compat::add_link(zone, fabric.name_of(id), link.bandwidth.in_base_units());
     made->set_latency(link.latency.in_base_units());
     routes->adopt(made, id);
   }

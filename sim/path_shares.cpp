@@ -54,11 +54,11 @@ void PathShares::charge_transfer(std::uint32_t number, const Instruction& instru
   const bool is_copy = owner.timing_of(kernel).kind == KernelTiming::Kind::Transfer;
   share.part = is_copy ? PathPart::Copy : PathPart::Kernel;
   const VertexId gpu = executor_.job().ranks[number].gpu;
-  const Link* link = host_links_.bounding(gpu, host_traffic(call), owner.timing_of(kernel).seconds, seconds);
-  if (link != nullptr) {
-    share.bottleneck = link->name;
+  const auto link = host_links_.bounding(gpu, host_traffic(call), owner.timing_of(kernel).seconds, seconds);
+  if (link) {
+    share.bottleneck = executor_.spec().fabric->name_of(*link);
   }
-  share.over_pcie += is_copy || link != nullptr ? seconds : 0;
+  share.over_pcie += is_copy || link ? seconds : 0;
 }
 
 void PathShares::charge_collective(std::uint32_t number, const CollectiveCall& call, double seconds) {
@@ -113,7 +113,7 @@ void PathShares::note_bottleneck(CriticalShare& share, const Planned& planned, d
   // protocol's doing.
   constexpr double kProtocolBelow = 0.7;
   const bool by_cap = longest * plan.rate_cap.in_base_units() < kProtocolBelow;
-  share.bottleneck = by_cap ? plan.protocol + " protocol" : links[worst->link].name;
+  share.bottleneck = by_cap ? plan.protocol + " protocol" : executor_.spec().fabric->name_of(worst->link);
   share.over_pcie += !by_cap && links[worst->link].kind == LinkKind::Pcie ? seconds : 0;
 }
 

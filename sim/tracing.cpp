@@ -121,7 +121,7 @@ void LinkLoadTrace::add(LinkId link, double more, double date) {
   if (std::abs(load) < kRounding * loaded.bandwidth.in_base_units()) {
     load = 0;
   }
-  simgrid::instr::set_link_variable(loaded.name, kLoad, load, date);
+  simgrid::instr::set_link_variable(fabric_.name_of(link), kLoad, load, date);
 }
 
 }  // namespace lockstep

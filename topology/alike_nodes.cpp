@@ -31,38 +31,39 @@ void append_wire(std::string& key, const Link& link) {
 
 }  // namespace
 
-AlikeNodes::AlikeNodes(const Fabric& fabric) {
-  place_vertices(fabric);
-  place_links(fabric);
-  find_copies(fabric);
+AlikeNodes::AlikeNodes(std::span<const Vertex> vertices, std::span<const Link> links) {
+  place_vertices(vertices);
+  place_links(links);
+  find_copies(vertices, links);
 }
 
-void AlikeNodes::place_vertices(const Fabric& fabric) {
+void AlikeNodes::place_vertices(std::span<const Vertex> vertices) {
   std::unordered_map<int, std::uint32_t> known;
-  std::vector<std::uint32_t> devices;  // by node
-  vertices_.reserve(fabric.vertices().size());
-  for (const Vertex& vertex : fabric.vertices()) {
-    if (vertex.node < 0) {
-      vertices_.push_back({});
+  vertices_.reserve(vertices.size());
+  for (VertexId id = 0; id < vertices.size(); ++id) {
+    if (vertices[id].node < 0) {
+      vertices_.push_back({kOutside, id});
       continue;
     }
-    const auto [node, fresh] = known.try_emplace(vertex.node, static_cast<std::uint32_t>(known.size()));
+    const auto next = static_cast<std::uint32_t>(nodes_.size());
+    const auto [node, fresh] = known.try_emplace(vertices[id].node, next);
     if (fresh) {
-      devices.push_back(0);
+      nodes_.emplace_back();
     }
-    vertices_.push_back({node->second, devices[node->second]++});
+    std::vector<VertexId>& devices = nodes_[node->second].devices;
+    vertices_.push_back({node->second, static_cast<std::uint32_t>(devices.size())});
+    devices.push_back(id);
   }
-  nodes_.resize(known.size());
 }
 
-void AlikeNodes::place_links(const Fabric& fabric) {
-  links_.reserve(fabric.links().size());
-  for (LinkId id = 0; id < fabric.links().size(); ++id) {
-    const Link& link = fabric.links()[id];
+void AlikeNodes::place_links(std::span<const Link> links) {
+  links_.reserve(links.size());
+  for (LinkId id = 0; id < links.size(); ++id) {
+    const Link& link = links[id];
     const std::uint32_t begin = vertices_[link.from].node;
     const std::uint32_t node = begin != kOutside ? begin : vertices_[link.to].node;
     if (node == kOutside) {
-      links_.push_back({});
+      links_.push_back({kOutside, id});
       continue;
     }
     links_.push_back({node, static_cast<std::uint32_t>(nodes_[node].links.size())});
@@ -70,29 +71,39 @@ void AlikeNodes::place_links(const Fabric& fabric) {
   }
 }
 
-void AlikeNodes::find_copies(const Fabric& fabric) {
-  std::vector<std::string> keys(nodes_.size());
-  for (VertexId id = 0; id < vertices_.size(); ++id) {
-    if (vertices_[id].node != kOutside) {
-      append_device(keys[vertices_[id].node], fabric.vertices()[id]);
+std::string AlikeNodes::key_of(std::uint32_t node, std::span<const Vertex> vertices,
+                               std::span<const Link> links) const {
+  std::string key;
+  for (const VertexId device : nodes_[node].devices) {
+    append_device(key, vertices[device]);
+  }
+  for (const LinkId id : nodes_[node].links) {
+    const Link& link = links[id];
+    append_wire(key, link);
+    for (const VertexId end : {link.from, link.to}) {
+      const Place place = vertices_[end];
+      append_bytes(key, place.node == node);
+      append_bytes(key, place.node == node ? place.number : end);
     }
   }
-  std::vector<bool> has_cable(nodes_.size(), false);  // to another node: nothing else is where it is
-  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
-    std::string& key = keys[node];
-    for (const LinkId id : nodes_[node].links) {
-      const Link& link = fabric.links()[id];
-      append_wire(key, link);
-      for (const VertexId end : {link.from, link.to}) {
-        const Place place = vertices_[end];
-        if (place.node != node && place.node != kOutside) {
-          has_cable[node] = has_cable[place.node] = true;
-        }
-        append_bytes(key, place.node == node);
-        append_bytes(key, place.node == node ? place.number : end);
-      }
+  return key;
+}
+
+/// Nodes with a cable to another one: nothing else is where it leads.
+std::vector<bool> AlikeNodes::with_cables(std::span<const Link> links) const {
+  std::vector<bool> found(nodes_.size(), false);
+  for (const Link& link : links) {
+    const std::uint32_t from = vertices_[link.from].node;
+    const std::uint32_t to = vertices_[link.to].node;
+    if (from != to && from != kOutside && to != kOutside) {
+      found[from] = found[to] = true;
     }
   }
+  return found;
+}
+
+void AlikeNodes::find_copies(std::span<const Vertex> vertices, std::span<const Link> links) {
+  const std::vector<bool> has_cable = with_cables(links);
   std::unordered_map<std::string, std::uint32_t> known;
   std::uint32_t kinds = 0;
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
@@ -100,10 +111,37 @@ void AlikeNodes::find_copies(const Fabric& fabric) {
       nodes_[node].kind = kinds++;
       continue;
     }
-    const auto [kind, fresh] = known.try_emplace(std::move(keys[node]), kinds);
+    const auto [kind, fresh] = known.try_emplace(key_of(node, vertices, links), kinds);
     kinds += fresh ? 1 : 0;
     nodes_[node].kind = kind->second;
   }
+  count_kinds(kinds);
+}
+
+void AlikeNodes::count_kinds(std::uint32_t kinds) {
+  kinds_.resize(kinds);
+  for (const Node& node : nodes_) {
+    Kind& kind = kinds_[node.kind];
+    if (++kind.nodes == 1) {
+      kind.first_class = devices_of_kinds_;
+      devices_of_kinds_ += static_cast<std::uint32_t>(node.devices.size());
+    }
+  }
+}
+
+std::vector<bool> AlikeNodes::few_of_each(std::uint32_t most) const {
+  std::vector<bool> chosen(vertices_.size());
+  std::vector<std::uint32_t> taken(kinds_.size(), 0);
+  for (const Node& node : nodes_) {
+    const bool is_taken = ++taken[node.kind] <= most;
+    for (const VertexId device : node.devices) {
+      chosen[device] = is_taken;
+    }
+  }
+  for (VertexId device = 0; device < vertices_.size(); ++device) {
+    chosen[device] = chosen[device] || vertices_[device].node == kOutside;
+  }
+  return chosen;
 }
 
 std::vector<std::uint32_t> AlikeNodes::signature(std::span<const VertexId> members) const {

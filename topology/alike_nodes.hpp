@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,38 @@ namespace lockstep {
 /// tell images apart: hashed_choices() counts them.
 class AlikeNodes {
  public:
-  explicit AlikeNodes(const Fabric& fabric);
+  /// The node of a device that is outside of nodes.
+  static constexpr std::uint32_t kOutside = 0xffffffffU;
+
+  /// The place of a device or a link: the node that it belongs to and its number there, or its own id
+  /// outside. A link belongs to the node where it begins, else to that where it ends.
+  struct Place {
+    std::uint32_t node = kOutside;  ///< counted as the devices meet them, not the number that the user gave
+    std::uint32_t number = 0;       ///< within the node
+  };
+
+  AlikeNodes(std::span<const Vertex> vertices, std::span<const Link> links);
+
+  [[nodiscard]] Place place_of_device(VertexId device) const { return vertices_[device]; }
+  [[nodiscard]] Place place_of_link(LinkId link) const { return links_[link]; }
+  [[nodiscard]] VertexId device_at(std::uint32_t node, std::uint32_t number) const {
+    return nodes_[node].devices[number];
+  }
+  [[nodiscard]] LinkId link_at(std::uint32_t node, std::uint32_t number) const {
+    return nodes_[node].links[number];
+  }
+  [[nodiscard]] bool has_copies(std::uint32_t node) const { return kinds_[nodes_[node].kind].nodes > 1; }
+
+  /// The first nodes of each kind, @p most of it, and all that is outside: a machine in which everything
+  /// holds that holds of so many nodes at once.
+  [[nodiscard]] std::vector<bool> few_of_each(std::uint32_t most) const;
+
+  /// Equal for devices in the same place of copies. One outside nodes is in a class of its own.
+  [[nodiscard]] std::uint32_t class_of(VertexId device) const {
+    const Place place = vertices_[device];
+    return place.node == kOutside ? devices_of_kinds_ + device
+                                  : kinds_[nodes_[place.node].kind].first_class + place.number;
+  }
 
   /// Equal for two groups if to swap copies takes one to the other, member by member.
   [[nodiscard]] std::vector<std::uint32_t> signature(std::span<const VertexId> members) const;
@@ -26,26 +58,31 @@ class AlikeNodes {
                                            std::span<const VertexId> to) const;
 
  private:
-  static constexpr std::uint32_t kOutside = 0xffffffffU;
-
-  struct Place {
-    std::uint32_t node = kOutside;  ///< index into nodes_
-    std::uint32_t number = 0;       ///< within the node
+  struct Kind {
+    std::uint32_t nodes = 0;        ///< that are copies
+    std::uint32_t first_class = 0;  ///< of its devices
   };
   struct Node {
     std::uint32_t kind = 0;  ///< copies have one
+    std::vector<VertexId> devices;
     std::vector<LinkId> links;
   };
 
-  void place_vertices(const Fabric& fabric);
-  void place_links(const Fabric& fabric);
-  void find_copies(const Fabric& fabric);
+  void place_vertices(std::span<const Vertex> vertices);
+  void place_links(std::span<const Link> links);
+  void find_copies(std::span<const Vertex> vertices, std::span<const Link> links);
+  [[nodiscard]] std::string key_of(std::uint32_t node, std::span<const Vertex> vertices,
+                                   std::span<const Link> links) const;
+  [[nodiscard]] std::vector<bool> with_cables(std::span<const Link> links) const;
+  void count_kinds(std::uint32_t kinds);
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> swaps(
       std::span<const VertexId> from, std::span<const VertexId> to) const;
 
   std::vector<Place> vertices_;
-  std::vector<Place> links_;  // a link belongs to the node where it begins, else to that where it ends
+  std::vector<Place> links_;
   std::vector<Node> nodes_;
+  std::vector<Kind> kinds_;
+  std::uint32_t devices_of_kinds_ = 0;
 };
 
 }  // namespace lockstep

@@ -88,14 +88,19 @@ Fabric build_cluster(const ClusterSpec& spec) {
   std::vector<Port> plugged;
   std::int64_t nodes = 0;
   std::int64_t devices = 0;
+  std::int64_t links = 0;
   for (const NodeGroup& group : spec.nodes) {
+    const Drawing node = draw_node(*group.node);
     nodes += group.count;
-    devices += group.count * static_cast<std::int64_t>(draw_node(*group.node).vertices.size());
+    devices += group.count * static_cast<std::int64_t>(node.vertices.size());
+    links += group.count * static_cast<std::int64_t>(node.links.size() + 2 * nics_of(node).size());
   }
   if (devices > kMostDrawn) {
     throw FieldError{"nodes", fmt::format("{} nodes have {} devices; a cluster has at most {}", nodes,
                                           devices, kMostDrawn)};
   }
+  cluster.vertices.reserve(static_cast<std::size_t>(devices + devices / 8));  // an eighth for switches
+  cluster.links.reserve(static_cast<std::size_t>(links + links / 8));
   const bool networked = nodes > 1 && spec.network.shape != NetworkShape::None;
   int number = 0;
   for (const NodeGroup& group : spec.nodes) {

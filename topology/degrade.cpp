@@ -12,8 +12,8 @@ Fabric with_faults(const Fabric& fabric, std::span<const LinkFault> faults) {
   std::vector<Link> links{fabric.links().begin(), fabric.links().end()};
   std::vector<std::string> names;
   names.reserve(links.size());
-  for (const Link& link : links) {
-    names.push_back(link.name);
+  for (LinkId link = 0; link < links.size(); ++link) {
+    names.push_back(fabric.name_of(link));
   }
   const NamedPlaces named{std::move(names)};
   for (const LinkFault& fault : faults) {

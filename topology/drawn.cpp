@@ -72,6 +72,9 @@ void DrawnLinks::check() const {
 }
 
 void draw_vertices(const std::vector<DrawnVertices>& vertices, Drawing& drawing) {
+  if (vertices.empty()) {
+    return;
+  }
   std::map<VertexKind, int> next_index;
   std::set<std::string> names;
   for (const Vertex& vertex : drawing.vertices) {
@@ -92,6 +95,9 @@ void draw_vertices(const std::vector<DrawnVertices>& vertices, Drawing& drawing)
 }
 
 void draw_links(const std::vector<DrawnLinks>& links, Drawing& drawing) {
+  if (links.empty()) {
+    return;
+  }
   const NamedPlaces names{names_of_vertices(drawing)};
   for (std::size_t item = 0; item < links.size(); ++item) {
     const DrawnLinks& drawn = links[item];

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
+#include "topology/alike_nodes.hpp"
 #include "topology/fabric_check.hpp"
 #include "topology/kinds.hpp"
 #include "topology/router.hpp"
@@ -17,23 +17,12 @@
 namespace lockstep {
 namespace {
 
-/// @return whether the names given here are the only ones, and differ: no device has `>` or `#` in its own
-bool name_links(std::span<const Vertex> vertices, std::span<Link> links) {
-  std::unordered_map<std::uint64_t, int> seen;  // by both ends
-  seen.reserve(links.size());
-  bool differ = std::ranges::none_of(
-      vertices, [](const Vertex& vertex) { return vertex.name.find_first_of(">#") != std::string::npos; });
-  for (Link& link : links) {
-    const int number = ++seen[(std::uint64_t{link.from} << 32U) + link.to];
-    differ = differ && link.name.empty();
-    if (link.name.empty()) {
-      link.name = vertices[link.from].name + "->" + vertices[link.to].name;
-      if (number > 1) {
-        link.name += fmt::format("#{}", number);
-      }
-    }
-  }
-  return differ;
+/// Names made of the ends' differ where no device has `>` or `#` in its own.
+bool may_share_names(std::span<const Vertex> vertices, std::span<const Link> links) {
+  return std::ranges::any_of(
+             vertices,
+             [](const Vertex& vertex) { return vertex.name.find_first_of(">#") != std::string::npos; }) ||
+         !std::ranges::all_of(links, &std::string::empty, &Link::name);
 }
 
 std::vector<VertexId> gpus_in_rank_order(std::span<const Vertex> vertices) {
@@ -73,10 +62,40 @@ struct Fabric::Departures {
     for (LinkId id = 0; id < all.size(); ++id) {
       links[next[all[id].from]++] = id;
     }
+    number_parallels(all);
+  }
+
+  [[nodiscard]] std::span<const LinkId> from(VertexId vertex) const {
+    return std::span{links}.subspan(first[vertex], first[vertex + 1] - first[vertex]);
+  }
+
+  /// Counts from 1 among the links that join the same two vertices.
+  [[nodiscard]] int number_of(LinkId link) const {
+    const auto found = std::ranges::lower_bound(parallels, link, {}, &std::pair<LinkId, int>::first);
+    return found != parallels.end() && found->first == link ? found->second : 1;
   }
 
   std::vector<std::uint32_t> first;  ///< by vertex, and one for the end
   std::vector<LinkId> links;
+  std::vector<std::pair<LinkId, int>> parallels;  ///< by link: numbers above 1
+
+ private:
+  void number_parallels(std::span<const Link> all) {
+    const std::size_t vertices = first.size() - 1;
+    std::vector<VertexId> latest(vertices, std::numeric_limits<VertexId>::max());  // with a link to each
+    std::vector<int> count(vertices, 0);                                           // of its links there
+    for (VertexId vertex = 0; vertex < vertices; ++vertex) {
+      for (const LinkId link : from(vertex)) {
+        const VertexId to = all[link].to;
+        count[to] = latest[to] == vertex ? count[to] + 1 : 1;
+        latest[to] = vertex;
+        if (count[to] > 1) {
+          parallels.emplace_back(link, count[to]);
+        }
+      }
+    }
+    std::ranges::sort(parallels);
+  }
 };
 
 class Fabric::Graph {
@@ -86,25 +105,46 @@ class Fabric::Graph {
         links{std::move(all_links)},
         gpus{gpus_in_rank_order(vertices)},
         sockets{sockets_by_node(vertices)},
-        router{checked(), links},
-        departures{vertices.size(), links} {}
+        departures{checked(), links},
+        copies{vertices, links},
+        router{connected(), links} {}
+
+  [[nodiscard]] std::string name_of(LinkId id) const {
+    const Link& link = links[id];
+    if (!link.name.empty()) {
+      return link.name;
+    }
+    std::string name = vertices[link.from].name + "->" + vertices[link.to].name;
+    if (const int number = departures.number_of(id); number > 1) {
+      name += fmt::format("#{}", number);
+    }
+    return name;
+  }
 
   std::vector<Vertex> vertices;
   std::vector<Link> links;
   std::vector<VertexId> gpus;
   std::vector<VertexId> sockets;  // by node, then by id
-  Router router;
   Departures departures;
+  AlikeNodes copies;
+  Router router;
 
  private:
-  /// The router relies on what is checked here.
-  const std::vector<Vertex>& checked() {
+  /// What comes after them relies on what is checked here. @return how many vertices there are
+  std::size_t checked() {
     check_vertices(vertices);
     check_links(vertices, links);
-    if (!name_links(vertices, links)) {
-      check_names(links);
+    return vertices.size();
+  }
+  const std::vector<Vertex>& connected() {
+    if (may_share_names(vertices, links)) {
+      std::vector<std::string> names;
+      for (LinkId id = 0; id < links.size(); ++id) {
+        names.push_back(name_of(id));
+      }
+      check_names(names);
     }
-    check_reachable(vertices, links);
+    check_reachable(vertices, links, copies);
     return vertices;
   }
 };
@@ -131,8 +171,15 @@ std::span<const VertexId> Fabric::sockets_of(int node) const {
 }
 
 std::span<const LinkId> Fabric::links_from(VertexId vertex) const {
-  const Departures& all = graph_->departures;
-  return std::span{all.links}.subspan(all.first[vertex], all.first[vertex + 1] - all.first[vertex]);
+  return graph_->departures.from(vertex);
+}
+
+std::string Fabric::name_of(LinkId link) const {
+  return graph_->name_of(link);
+}
+
+const AlikeNodes& Fabric::alike_nodes() const {
+  return graph_->copies;
 }
 
 Fabric Fabric::with_rank_order(std::vector<VertexId> gpus) const {

@@ -71,7 +71,7 @@ struct Link {
   LinkKind kind = LinkKind::NvLink;
   BytesPerSecond bandwidth;  ///< > 0, payload rate of this direction
   Seconds latency;           ///< >= 0, per traversal
-  std::string name{};        ///< unique; left empty: `from->to`, `from->to#2`, ... when there are several
+  std::string name{};        ///< unique; left empty: that of Fabric::name_of()
 };
 
 /// The links a message crosses, in order. A vertex to itself crosses none.
@@ -80,6 +80,7 @@ struct Route {
   Seconds latency;  ///< sum over the links
 };
 
+class AlikeNodes;
 struct NetworkFabric;
 
 /// An immutable machine. Routes are deterministic: the same ends and flow give the same route.
@@ -109,6 +110,12 @@ class Fabric {
 
   [[nodiscard]] std::span<const Vertex> vertices() const;
   [[nodiscard]] std::span<const Link> links() const;
+
+  /// The name that @p link was given; else `from->to`, and `from->to#2`, ... where there are several.
+  [[nodiscard]] std::string name_of(LinkId link) const;
+
+  /// Its nodes that are copies of each other.
+  [[nodiscard]] const AlikeNodes& alike_nodes() const;
 
   /// All GPUs in rank order: by node, then by index, unless with_rank_order() says another one.
   [[nodiscard]] std::span<const VertexId> gpus() const;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -15,18 +17,20 @@
 #include <utility>
 #include <vector>
 
+#include "topology/alike_nodes.hpp"
 #include "topology/partition.hpp"
 
 namespace lockstep {
 namespace {
 
-template <class Named>
-void check_unique(std::span<const Named> things, std::string_view what) {
+/// @param name_of the name of a thing
+template <class Thing, class NameOf>
+void check_unique(std::span<const Thing> things, std::string_view what, const NameOf& name_of) {
   std::unordered_set<std::string_view> names;
   names.reserve(things.size());
   for (const auto& thing : things) {
-    if (!names.insert(thing.name).second) {
-      throw std::invalid_argument{fmt::format("two {} are called '{}'", what, thing.name)};
+    if (!names.insert(std::invoke(name_of, thing)).second) {
+      throw std::invalid_argument{fmt::format("two {} are called '{}'", what, std::invoke(name_of, thing))};
     }
   }
 }
@@ -125,52 +129,33 @@ std::optional<VertexId> crossroads(std::span<const Vertex> vertices, std::span<c
                   from.name, to.name)};
 }
 
-}  // namespace
-
-void check_vertices(std::span<const Vertex> vertices) {
-  if (vertices.size() > std::numeric_limits<VertexId>::max() / 2) {
-    throw std::invalid_argument{"too many vertices"};
-  }
-  for (const Vertex& vertex : vertices) {
-    if (vertex.name.empty()) {
-      throw std::invalid_argument{"a vertex has no name"};
-    }
-  }
-  check_unique(vertices, "vertices");
-}
-
-void check_links(std::span<const Vertex> vertices, std::span<const Link> links) {
-  for (LinkId id = 0; id < links.size(); ++id) {
-    const Link& link = links[id];
-    for (const VertexId end : {link.from, link.to}) {
-      if (end >= vertices.size()) {
-        throw std::invalid_argument{
-            fmt::format("link {} has an end {}, but there are {} vertices", id, end, vertices.size())};
+/// The part of a machine that @p chosen says, by vertex.
+struct Excerpt {
+  Excerpt(std::span<const Vertex> all_vertices, std::span<const Link> all_links,
+          const std::vector<bool>& chosen) {
+    std::vector<VertexId> place(all_vertices.size(), 0);
+    for (VertexId id = 0; id < all_vertices.size(); ++id) {
+      if (chosen[id]) {
+        place[id] = static_cast<VertexId>(vertices.size());
+        vertices.push_back(all_vertices[id]);
       }
     }
-    const auto& from = vertices[link.from].name;
-    const auto& to = vertices[link.to].name;
-    if (link.from == link.to) {
-      throw std::invalid_argument{fmt::format("a link joins '{}' to itself", from)};
-    }
-    if (!(link.bandwidth > BytesPerSecond{0}) || std::isinf(link.bandwidth.in_base_units())) {
-      throw std::invalid_argument{fmt::format(
-          "the link from '{}' to '{}' has bandwidth {}; it must be positive", from, to, link.bandwidth)};
-    }
-    if (!(link.latency >= Seconds{0}) || link.latency > kLongestLatency) {
-      throw std::invalid_argument{fmt::format("the link from '{}' to '{}' has latency {}; it must be 0 to {}",
-                                              from, to, link.latency, kLongestLatency)};
+    for (const Link& link : all_links) {
+      if (chosen[link.from] && chosen[link.to]) {
+        links.push_back(link);
+        links.back().from = place[link.from];
+        links.back().to = place[link.to];
+      }
     }
   }
-}
 
-void check_names(std::span<const Link> links) {
-  check_unique(links, "links");
-}
+  std::vector<Vertex> vertices;
+  std::vector<Link> links;
+};
 
 // All pairs are connected when every GPU reaches one crossroads and the crossroads reaches every GPU: two
 // searches for any sane machine. Only for GPUs that fail one of the two, all their partners are looked at.
-void check_reachable(std::span<const Vertex> vertices, std::span<const Link> links) {
+void check_all_reachable(std::span<const Vertex> vertices, std::span<const Link> links) {
   if (vertices.empty()) {
     return;
   }
@@ -198,6 +183,65 @@ void check_reachable(std::span<const Vertex> vertices, std::span<const Link> lin
         throw_unreachable(vertices[other], vertices[gpu]);
       }
     }
+  }
+}
+
+}  // namespace
+
+void check_vertices(std::span<const Vertex> vertices) {
+  if (vertices.size() > std::numeric_limits<VertexId>::max() / 2) {
+    throw std::invalid_argument{"too many vertices"};
+  }
+  for (const Vertex& vertex : vertices) {
+    if (vertex.name.empty()) {
+      throw std::invalid_argument{"a vertex has no name"};
+    }
+  }
+  check_unique(vertices, "vertices", &Vertex::name);
+}
+
+void check_links(std::span<const Vertex> vertices, std::span<const Link> links) {
+  for (LinkId id = 0; id < links.size(); ++id) {
+    const Link& link = links[id];
+    for (const VertexId end : {link.from, link.to}) {
+      if (end >= vertices.size()) {
+        throw std::invalid_argument{
+            fmt::format("link {} has an end {}, but there are {} vertices", id, end, vertices.size())};
+      }
+    }
+    const auto& from = vertices[link.from].name;
+    const auto& to = vertices[link.to].name;
+    if (link.from == link.to) {
+      throw std::invalid_argument{fmt::format("a link joins '{}' to itself", from)};
+    }
+    if (!(link.bandwidth > BytesPerSecond{0}) || std::isinf(link.bandwidth.in_base_units())) {
+      throw std::invalid_argument{fmt::format(
+          "the link from '{}' to '{}' has bandwidth {}; it must be positive", from, to, link.bandwidth)};
+    }
+    if (!(link.latency >= Seconds{0}) || link.latency > kLongestLatency) {
+      throw std::invalid_argument{fmt::format("the link from '{}' to '{}' has latency {}; it must be 0 to {}",
+                                              from, to, link.latency, kLongestLatency)};
+    }
+  }
+}
+
+void check_names(std::span<const std::string> links) {
+  check_unique(links, "links", std::identity{});
+}
+
+void check_reachable(std::span<const Vertex> vertices, std::span<const Link> links,
+                     const AlikeNodes& copies) {
+  const std::vector<bool> few = copies.few_of_each(2);
+  if (std::ranges::all_of(few, std::identity{})) {
+    check_all_reachable(vertices, links);
+    return;
+  }
+  try {
+    const Excerpt part{vertices, links, few};
+    check_all_reachable(part.vertices, part.links);
+  } catch (const std::invalid_argument&) {
+    check_all_reachable(vertices, links);  // which may name two other GPUs, the first that there are
+    throw;
   }
 }
 

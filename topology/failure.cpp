@@ -42,8 +42,8 @@ Failed named(const Fabric& fabric, std::span<const std::string> words) {
   for (const Vertex& vertex : fabric.vertices()) {
     names.push_back(vertex.name);
   }
-  for (const Link& link : fabric.links()) {
-    names.push_back(link.name);
+  for (LinkId link = 0; link < fabric.links().size(); ++link) {
+    names.push_back(fabric.name_of(link));
   }
   const NamedPlaces places{std::move(names)};
   const std::size_t devices = fabric.vertices().size();
@@ -81,6 +81,7 @@ std::vector<Link> left_over(const Fabric& fabric, const Failed& failed) {
                          failed.vertices[link.to];
     if (!is_gone) {
       left.push_back(link);
+      left.back().name = fabric.name_of(id);  // which may count one that is gone
     }
   }
   return left;

@@ -9,7 +9,10 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
+
+#include "topology/alike_nodes.hpp"
 
 namespace lockstep {
 namespace {
@@ -25,31 +28,9 @@ constexpr int kNicRow = 0;
 /// Switches of a network, the topmost first.
 constexpr std::array kTiers{VertexKind::CoreSwitch, VertexKind::SpineSwitch, VertexKind::LeafSwitch};
 
-/// Neighbours of every vertex, each once per link.
-std::vector<std::vector<VertexId>> neighbours_of(const Fabric& fabric) {
-  std::vector<std::vector<VertexId>> neighbours(fabric.vertices().size());
-  for (const Link& link : fabric.links()) {
-    neighbours[link.from].push_back(link.to);
-  }
-  return neighbours;
-}
-
-/// Links by the vertex that they leave.
-std::vector<std::vector<LinkId>> links_leaving(const Fabric& fabric) {
-  std::vector<std::vector<LinkId>> leaving(fabric.vertices().size());
-  for (LinkId id = 0; id < fabric.links().size(); ++id) {
-    leaving[fabric.links()[id].from].push_back(id);
-  }
-  return leaving;
-}
-
 class Drafting {
  public:
-  Drafting(const Fabric& fabric, int most_nodes)
-      : fabric_{fabric},
-        neighbours_{neighbours_of(fabric)},
-        leaving_{links_leaving(fabric)},
-        layout_{.centres = {}, .frames = {}} {
+  Drafting(const Fabric& fabric, int most_nodes) : fabric_{fabric}, layout_{.centres = {}, .frames = {}} {
     layout_.centres.resize(fabric.vertices().size());
     choose_nodes(most_nodes);
     find_pcie_levels();
@@ -76,6 +57,16 @@ class Drafting {
 
  private:
   using Row = std::vector<VertexId>;
+
+  /// Each once per link.
+  [[nodiscard]] std::vector<VertexId> neighbours_of(VertexId id) const {
+    std::vector<VertexId> neighbours;
+    for (const LinkId link : fabric_.links_from(id)) {
+      neighbours.push_back(fabric_.links()[link].to);
+    }
+    return neighbours;
+  }
+
   using Inventory = std::vector<std::size_t>;  ///< a device, how many links leave it, and each, ...
 
   /// The number that @p thing has, or gets: they count from 0.
@@ -112,8 +103,8 @@ class Drafting {
     for (const VertexId id : members) {
       const Vertex& vertex = fabric_.vertices()[id];
       things.push_back(number_of(devices_, {vertex.kind, vertex.index, vertex.model}));
-      things.push_back(leaving_[id].size());
-      for (const LinkId link_id : leaving_[id]) {
+      things.push_back(fabric_.links_from(id).size());
+      for (const LinkId link_id : fabric_.links_from(id)) {
         const Link& link = fabric_.links()[link_id];
         const Vertex& to = fabric_.vertices()[link.to];
         const auto [found, is_new] = rates_.try_emplace({link.bandwidth, link.latency}, "");
@@ -134,9 +125,12 @@ class Drafting {
       int last = 0;  ///< that is drawn
     };
     std::map<Inventory, Kind> kinds;
+    std::unordered_map<std::uint32_t, Kind*> known;  // by class of a node's first device
     std::map<int, std::vector<VertexId>> drawn;
     for (const auto& [node, things] : members) {
-      Kind& kind = kinds[inventory(things)];
+      Kind*& its = known[fabric_.alike_nodes().class_of(things.front())];
+      its = its == nullptr ? &kinds[inventory(things)] : its;
+      Kind& kind = *its;
       if (++kind.count <= 2 && static_cast<int>(drawn.size()) < most_nodes) {
         kind.last = node;
         drawn[node] = things;
@@ -153,7 +147,7 @@ class Drafting {
   /// Whether a node, or a switch of a lower tier, is drawn that the switch hangs on.
   [[nodiscard]] bool touches_drawing(VertexId id) {
     const auto lower = std::ranges::find(kTiers, fabric_.vertices()[id].kind) + 1;
-    return std::ranges::any_of(neighbours_[id], [&](VertexId other) {
+    return std::ranges::any_of(neighbours_of(id), [&](VertexId other) {
       for (auto tier = lower; tier != kTiers.end(); ++tier) {
         if (std::ranges::find(network_[*tier], other) != network_[*tier].end()) {
           return true;
@@ -169,7 +163,7 @@ class Drafting {
     std::vector<VertexId> ring;
     const auto is_switch = [&](VertexId id) { return fabric_.vertices()[id].kind == VertexKind::PcieSwitch; };
     for (VertexId id = 0; id < levels_.size(); ++id) {
-      if (is_switch(id) && std::ranges::any_of(neighbours_[id], [&](VertexId other) {
+      if (is_switch(id) && std::ranges::any_of(neighbours_of(id), [&](VertexId other) {
             return fabric_.vertices()[other].kind == VertexKind::Gpu;
           })) {
         levels_[id] = 1;
@@ -179,7 +173,7 @@ class Drafting {
     for (int level = 2; !ring.empty(); ++level) {
       std::vector<VertexId> next;
       for (const VertexId id : ring) {
-        for (const VertexId other : neighbours_[id]) {
+        for (const VertexId other : neighbours_of(id)) {
           if (is_switch(other) && levels_[other] == 0) {
             levels_[other] = level;
             next.push_back(other);
@@ -254,7 +248,7 @@ class Drafting {
   [[nodiscard]] double wished_x(VertexId id, double otherwise) const {
     double sum = 0;
     int count = 0;
-    for (const VertexId other : neighbours_[id]) {
+    for (const VertexId other : neighbours_of(id)) {
       if (layout_.centres[other] && fabric_.vertices()[other].node == fabric_.vertices()[id].node &&
           row_of(other) != row_of(id)) {
         sum += layout_.centres[other]->x;
@@ -310,12 +304,10 @@ class Drafting {
   }
 
   const Fabric& fabric_;
-  std::vector<std::vector<VertexId>> neighbours_;
-  std::vector<std::vector<LinkId>> leaving_;  // by vertex
-  std::map<int, int> alike_;                  // by drawn node: how many like it are not drawn
-  std::map<int, Row> members_;                // by node, -1 first
-  std::map<VertexKind, Row> network_;         // its switches, by tier
-  std::vector<int> levels_;                   // of PCIe switches
+  std::map<int, int> alike_;           // by drawn node: how many like it are not drawn
+  std::map<int, Row> members_;         // by node, -1 first
+  std::map<VertexKind, Row> network_;  // its switches, by tier
+  std::vector<int> levels_;            // of PCIe switches
   // Numbers that tell devices and ends of links apart; rates are alike that are written alike.
   std::map<std::tuple<VertexKind, int, std::string>, std::size_t> devices_;
   std::map<std::tuple<LinkKind, VertexKind, std::string>, std::size_t> ends_;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 
+#include "topology/alike_nodes.hpp"
 #include "topology/host_memory.hpp"
 #include "topology/peer_access.hpp"
 
@@ -51,10 +53,12 @@ P2pLevel nic_distance(const Fabric& fabric, LinkIterator first, LinkIterator las
 /// NICs of each node with a link that leaves it.
 std::map<int, std::vector<VertexId>> plugged_nics(const Fabric& fabric) {
   std::map<int, std::vector<VertexId>> nics;
-  for (const Link& link : fabric.links()) {
-    const Vertex& from = fabric.vertices()[link.from];
-    if (from.kind == VertexKind::Nic && fabric.vertices()[link.to].node != from.node) {
-      nics[from.node].push_back(link.from);
+  for (VertexId id = 0; id < fabric.vertices().size(); ++id) {
+    const Vertex& nic = fabric.vertices()[id];
+    if (nic.kind == VertexKind::Nic && std::ranges::any_of(fabric.links_from(id), [&](LinkId link) {
+          return fabric.vertices()[fabric.links()[link].to].node != nic.node;
+        })) {
+      nics[nic.node].push_back(id);
     }
   }
   return nics;
@@ -83,24 +87,24 @@ void expect_socket(const Fabric& fabric, VertexId gpu) {
   }
 }
 
-/// GPUs with an NVLink to a GPU or switch, and those that are alone in their node.
-std::set<VertexId> read_before_ampere(const Fabric& fabric) {
-  std::set<VertexId> read;
-  std::map<int, std::vector<VertexId>> of_node;
+/// Nodes with one GPU.
+std::set<int> nodes_of_one(const Fabric& fabric) {
+  std::map<int, int> gpus;
   for (const VertexId gpu : fabric.gpus()) {
-    of_node[fabric.vertices()[gpu].node].push_back(gpu);
+    ++gpus[fabric.vertices()[gpu].node];
   }
-  for (const auto& [node, gpus] : of_node) {
-    if (gpus.size() == 1) {
-      read.insert(gpus.front());
+  std::set<int> nodes;
+  for (const auto& [node, count] : gpus) {
+    if (count == 1) {
+      nodes.insert(node);
     }
   }
-  for (const Link& link : fabric.links()) {
-    if (link.kind == LinkKind::NvLink) {
-      read.insert(link.from);
-    }
-  }
-  return read;
+  return nodes;
+}
+
+bool has_nvlink(const Fabric& fabric, VertexId gpu) {
+  return std::ranges::any_of(fabric.links_from(gpu),
+                             [&](LinkId id) { return fabric.links()[id].kind == LinkKind::NvLink; });
 }
 
 }  // namespace
@@ -108,8 +112,9 @@ std::set<VertexId> read_before_ampere(const Fabric& fabric) {
 std::set<int> limit_nics(const Fabric& fabric, std::vector<Vertex>& vertices,
                          std::span<const NicAccess> access, P2pLevel level, std::size_t gpus) {
   const auto nics = plugged_nics(fabric);
-  const auto read = read_before_ampere(fabric);
+  const std::set<int> alone = nodes_of_one(fabric);
   std::set<int> through_memory;
+  std::map<std::tuple<std::uint32_t, P2pLevel, P2pLevel>, bool> known;  // by class of GPU: its NICs are far
   for (std::size_t i = 0; i < gpus; ++i) {
     const VertexId gpu = fabric.gpus()[i];
     const auto of_node = nics.find(vertices[gpu].node);
@@ -117,11 +122,18 @@ std::set<int> limit_nics(const Fabric& fabric, std::vector<Vertex>& vertices,
       continue;
     }
     const NicAccess here = i < access.size() ? access[i] : NicAccess::Full;
-    const bool reads = here == NicAccess::Full || (here == NicAccess::ReadsWithNvLink && read.contains(gpu));
+    const bool reads =
+        here == NicAccess::Full || (here == NicAccess::ReadsWithNvLink &&
+                                    (has_nvlink(fabric, gpu) || alone.contains(vertices[gpu].node)));
     vertices[gpu].nic_read_level = reads ? level : P2pLevel::Loc;
     vertices[gpu].nic_write_level = here == NicAccess::None ? P2pLevel::Loc : level;
-    if (distance_of_nearest(fabric, gpu, of_node->second) >
-        std::min(vertices[gpu].nic_read_level, vertices[gpu].nic_write_level)) {
+    const auto [is_far, is_new] = known.try_emplace(
+        {fabric.alike_nodes().class_of(gpu), vertices[gpu].nic_read_level, vertices[gpu].nic_write_level});
+    if (is_new) {
+      is_far->second = distance_of_nearest(fabric, gpu, of_node->second) >
+                       std::min(vertices[gpu].nic_read_level, vertices[gpu].nic_write_level);
+    }
+    if (is_far->second) {
       expect_socket(fabric, gpu);
       through_memory.insert(vertices[gpu].node);
     }

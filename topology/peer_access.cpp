@@ -9,34 +9,29 @@
 #include <stdexcept>
 
 #include "topology/alike_gpus.hpp"
+#include "topology/alike_nodes.hpp"
 #include "topology/host_memory.hpp"
 #include "topology/kinds.hpp"
 
 namespace lockstep {
 namespace {
 
-using Neighbours = std::map<VertexId, std::set<VertexId>>;
-
-/// Neighbours of each device that an NVLink leads to.
-Neighbours nvlink_neighbours(const Fabric& fabric) {
-  Neighbours neighbours;
-  for (const Link& link : fabric.links()) {
-    if (link.kind == LinkKind::NvLink) {
-      neighbours[link.from].insert(link.to);
+/// The devices that an NVLink leads to from @p device.
+std::set<VertexId> nvlink_neighbours(const Fabric& fabric, VertexId device) {
+  std::set<VertexId> neighbours;
+  for (const LinkId id : fabric.links_from(device)) {
+    if (fabric.links()[id].kind == LinkKind::NvLink) {
+      neighbours.insert(fabric.links()[id].to);
     }
   }
   return neighbours;
 }
 
 /// Direct NVLinks, or a GPU or switch in between (PATH_NVL, PATH_NVB).
-bool are_on_nvlink(const Neighbours& neighbours, VertexId a, VertexId b) {
-  const auto of_a = neighbours.find(a);
-  const auto of_b = neighbours.find(b);
-  if (of_a == neighbours.end() || of_b == neighbours.end()) {
-    return false;
-  }
-  return of_a->second.contains(b) ||
-         std::ranges::any_of(of_a->second, [&](VertexId between) { return of_b->second.contains(between); });
+bool are_on_nvlink(const std::set<VertexId>& of_a, const std::set<VertexId>& of_b, VertexId b) {
+  return !of_b.empty() && (of_a.contains(b) || std::ranges::any_of(of_a, [&](VertexId between) {
+                             return of_b.contains(between);
+                           }));
 }
 
 bool is_amd(const Fabric& fabric, int node) {
@@ -111,9 +106,13 @@ std::vector<VertexId> two_of_each(const Fabric& fabric, const std::vector<Vertex
 /// Whether a pair of @p all, the GPUs of one node, has no peer access. @param limited the vertices with their
 /// levels
 bool needs_host_memory(const Fabric& fabric, const std::vector<Vertex>& limited,
-                       const std::vector<VertexId>& all, const Neighbours& neighbours) {
+                       const std::vector<VertexId>& all) {
   bool any = false;
   const std::vector<VertexId> gpus = two_of_each(fabric, limited, all);
+  std::map<VertexId, std::set<VertexId>> nvlinks;
+  for (const VertexId gpu : gpus) {
+    nvlinks.emplace(gpu, nvlink_neighbours(fabric, gpu));
+  }
   for (const VertexId from : gpus) {
     if (is_on_network(fabric, from)) {
       continue;
@@ -121,7 +120,7 @@ bool needs_host_memory(const Fabric& fabric, const std::vector<Vertex>& limited,
     for (const VertexId to : gpus) {
       const P2pLevel level = std::min(limited[from].p2p_level, limited[to].p2p_level);
       if (from == to || level == P2pLevel::Sys ||
-          (level > P2pLevel::Loc && are_on_nvlink(neighbours, from, to)) ||
+          (level > P2pLevel::Loc && are_on_nvlink(nvlinks.at(from), nvlinks.at(to), to)) ||
           is_within(distance(fabric, fabric.route(from, to)), level)) {
         continue;
       }
@@ -130,6 +129,35 @@ bool needs_host_memory(const Fabric& fabric, const std::vector<Vertex>& limited,
     }
   }
   return any;
+}
+
+/// Equal for nodes whose GPUs of the job are peers alike: copies, with those GPUs at the same places and with
+/// the same rights.
+std::vector<std::uint32_t> key_of_node(const Fabric& fabric, const std::vector<Vertex>& limited,
+                                       const std::vector<VertexId>& gpus) {
+  std::vector<std::uint32_t> key;
+  for (const VertexId gpu : gpus) {
+    key.push_back(fabric.alike_nodes().class_of(gpu));
+    key.push_back(static_cast<std::uint32_t>(limited[gpu].p2p_level));
+  }
+  return key;
+}
+
+/// The nodes in which a pair of @p used GPUs has no peer access. Nodes that are alike are looked at once.
+std::set<int> nodes_without_access(const Fabric& fabric, const std::vector<Vertex>& limited,
+                                   const std::map<int, std::vector<VertexId>>& used) {
+  std::set<int> nodes;
+  std::map<std::vector<std::uint32_t>, bool> known;
+  for (const auto& [node, gpus] : used) {
+    const auto [entry, is_new] = known.try_emplace(key_of_node(fabric, limited, gpus), false);
+    if (is_new) {
+      entry->second = needs_host_memory(fabric, limited, gpus);
+    }
+    if (entry->second) {
+      nodes.insert(node);
+    }
+  }
+  return nodes;
 }
 
 }  // namespace
@@ -149,13 +177,7 @@ Fabric with_peer_access(const Fabric& fabric, const PeerAccess& access) {
       gpu.p2p_level = std::min(gpu.p2p_level, P2pLevel::Nvl);
     }
   }
-  const Neighbours neighbours = nvlink_neighbours(fabric);
-  std::set<int> through_memory;
-  for (const auto& [node, gpus] : used) {
-    if (needs_host_memory(fabric, vertices, gpus, neighbours)) {
-      through_memory.insert(node);
-    }
-  }
+  std::set<int> through_memory = nodes_without_access(fabric, vertices, used);
   if (used.size() > 1) {
     std::vector<NicAccess> nics;
     std::ranges::transform(access.gpus, std::back_inserter(nics), &GpuAccess::nics);

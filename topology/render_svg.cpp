@@ -168,8 +168,8 @@ class Picture {
     svg_.add(
         R"(<path d="{}" fill="none" {} stroke-width="{:.1f}" stroke-opacity="0.75"{}><title>{}{}: {}, {}{}</title></path>)",
         path, look, thickness(link.bandwidth), cable.both_ways ? "" : R"( stroke-dasharray="5 3")",
-        svg_escaped(link.name), cable.both_ways ? " and back" : "", link.bandwidth, link.latency,
-        used_.empty() ? "" : fmt::format(", used {:.1f} %", 100 * use_of(cable)));
+        svg_escaped(fabric_.name_of(cable.link)), cable.both_ways ? " and back" : "", link.bandwidth,
+        link.latency, used_.empty() ? "" : fmt::format(", used {:.1f} %", 100 * use_of(cable)));
   }
 
   /// The busier direction's.

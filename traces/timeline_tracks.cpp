@@ -41,7 +41,8 @@ std::vector<LinkTrack> link_tracks(const Fabric& fabric, std::vector<LinkLoads> 
   std::vector<LinkTrack> tracks;
   for (LinkLoads& one : loads) {
     const Link& link = fabric.links()[one.link];
-    tracks.push_back({fmt::format("{} of {}", link.name, to_string(link.bandwidth)), std::move(one.changes)});
+    tracks.push_back({fmt::format("{} of {}", fabric.name_of(one.link), to_string(link.bandwidth)),
+                      std::move(one.changes)});
   }
   return tracks;
 }

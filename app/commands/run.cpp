@@ -149,10 +149,20 @@ std::vector<ImprovedStep> more_of_each_resource(const RunOptions& options, Resol
   return improved_steps(resolved, usual_jobs({}, process_environment()));
 }
 
-void print(const RunOptions& options, const std::string& metrics, const std::string& text) {
-  fmt::print("{}", options.json == "-" ? metrics : text);
-  if (!options.json.empty() && options.json != "-") {
-    write_whole_file(options.json, metrics);
+void write_metrics(const RunMetrics& metrics, const std::filesystem::path& path) {
+  AtomicFile file{path};
+  metrics.write([&file](std::string_view piece) { file.write(piece); });
+  file.commit();
+}
+
+void print(const RunOptions& options, const RunMetrics& metrics, const std::string& text) {
+  if (options.json == "-") {
+    metrics.write([](std::string_view piece) { fmt::print("{}", piece); });
+    return;
+  }
+  fmt::print("{}", text);
+  if (!options.json.empty()) {
+    write_metrics(metrics, options.json);
   }
 }
 
@@ -179,15 +189,16 @@ void say_where_results_are(const ResolvedScenario& resolved, const SimulationRes
 }
 
 /// All files get their names.
-void write_files(const ResolvedScenario& resolved, const SimulationResult& result, const RunTexts& texts,
-                 RunTimeline& timeline, ResultFolder& results) {
-  write_whole_file(results.staged() / "effective.yaml", texts.scenario);
-  write_whole_file(results.staged() / "metrics.json", texts.metrics.all);
+void write_files(const ResolvedScenario& resolved, const SimulationResult& result, const RunMetrics& metrics,
+                 const std::string& effective, RunTimeline& timeline, ResultFolder& results) {
+  write_whole_file(results.staged() / "effective.yaml", effective);
+  write_metrics(metrics, results.staged() / "metrics.json");
   write_embedding_plan(resolved, results.staged() / "embedding_plan.yaml");
   if (timeline.page() != nullptr) {
     timeline.page()->hold(timeline.memory());
   }
-  write_whole_file(results.staged() / kReportPage, run_page(resolved, result, texts, timeline.page()));
+  write_whole_file(results.staged() / kReportPage,
+                   run_page(resolved, result, {metrics.of_page(), effective}, timeline.page()));
   timeline.finish(result);
   results.commit();
 }
@@ -241,14 +252,14 @@ int run_command(const RunOptions& options) {
   progress.say("planning");
   const SimulationResult result = predict(resolved, open_timeline, std::nullopt, options.tracing);
   const Sensitivity gains = gains_over(result.mean_step(), improved);
-  const RunMetrics metrics = run_metrics(resolved, result, gains);
+  const RunMetrics metrics{resolved, result, gains};
   if (results) {
     progress.say("writing results");
-    const RunTexts texts{metrics, effective_text<ScenarioSpec>(portable(document, configs), configs)};
-    write_files(resolved, result, texts, timeline, *results);
+    write_files(resolved, result, metrics, effective_text<ScenarioSpec>(portable(document, configs), configs),
+                timeline, *results);
   }
   progress.done();
-  print(options, metrics.all, report(resolved, result, gains));
+  print(options, metrics, report(resolved, result, gains));
   if (!options.quiet) {
     say_where_results_are(resolved, result, results, timeline);
   }

@@ -36,8 +36,7 @@ std::string answer_sentence(const ResolvedScenario& resolved, const SimulationRe
 
 std::string run_page(const ResolvedScenario& resolved, const SimulationResult& result, RunTexts texts,
                      PageTimeline* timeline) {
-  Page page{"run", resolved.scenario.name, answer_sentence(resolved, result),
-            std::move(texts.metrics.of_page)};
+  Page page{"run", resolved.scenario.name, answer_sentence(resolved, result), std::move(texts.metrics)};
   if (timeline != nullptr) {
     timeline->light(result.path_pieces);
     page.timeline = timeline->json(result.step_ends);

@@ -13,7 +13,7 @@ namespace lockstep {
 
 /// Texts that `lockstep run` writes into files, too.
 struct RunTexts {
-  RunMetrics metrics;
+  std::string metrics;   ///< RunMetrics::of_page()
   std::string scenario;  ///< effective.yaml
 };
 

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
+
+#include "ops/collectives/node_exits.hpp"
 
 namespace lockstep {
 namespace {
@@ -15,17 +16,6 @@ constexpr int kTimesTaken = 2;  // each ring
 bool is_over_nvlink(const Fabric& fabric, VertexId from, VertexId to) {
   return std::ranges::all_of(fabric.route(from, to).links,
                              [&](LinkId link) { return fabric.links()[link].kind == LinkKind::NvLink; });
-}
-
-/// The NIC by which @p from leaves its node.
-std::optional<VertexId> nic_towards(const Fabric& fabric, VertexId from, VertexId to) {
-  for (const LinkId link : fabric.route(from, to).links) {
-    const VertexId next = fabric.links()[link].to;
-    if (fabric.vertices()[next].kind == VertexKind::Nic) {
-      return next;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -45,10 +35,11 @@ int channel_limit(const Fabric& fabric, std::span<const VertexId> members) {
   if (is_over_nvlink(fabric, first, *outside)) {
     return std::numeric_limits<int>::max();
   }
+  NodeExits exits{fabric};
   std::map<int, std::set<VertexId>> nics;  // by node
   for (const VertexId gpu : members) {
     std::set<VertexId>& here = nics[node(gpu)];
-    if (const auto nic = nic_towards(fabric, gpu, node(gpu) == node(first) ? *outside : first)) {
+    if (const auto nic = exits.nic_towards(gpu, node(gpu) == node(first) ? *outside : first)) {
       here.insert(*nic);
     }
   }

@@ -105,9 +105,9 @@ void move_loads(CollectivePlan& plan, const AlikeNodes& nodes, std::span<const V
 /// A process group on the fabric, with what was worked out for it before.
 class CollectivePlanner::Group {
  public:
-  Group(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members)
+  Group(const Fabric& fabric, const NvLinks& nvlinks, PairWays& ways, std::span<const VertexId> members)
       : fabric_{fabric},
-        nvlinks_{nvlinks},
+        ways_{ways},
         members_{members.begin(), members.end()},
         layout_{lay_out(fabric, nvlinks, members)},
         channels_{spans_nodes() ? channel_limit(fabric, members) : 0},
@@ -231,14 +231,14 @@ class CollectivePlanner::Group {
 
   RoutedTraffic route(const CommAlgorithmRow& row, const CollectiveRequest& request) {
     const std::uint64_t before = hashed_choices();
-    RoutedTraffic routed = route_traffic(fabric_, nvlinks_, members_, layout_, row.traffic(request, layout_));
+    RoutedTraffic routed = route_traffic(ways_, fabric_, members_, layout_, row.traffic(request, layout_));
     is_hashed_ = is_hashed_ || hashed_choices() != before;
     return routed;
   }
 
   std::uint64_t choices_before_ = hashed_choices();  // laying out comes after it
   const Fabric& fabric_;
-  const NvLinks& nvlinks_;
+  PairWays& ways_;
   std::vector<VertexId> members_;
   GroupLayout layout_;
   int channels_;  // of a group that spans nodes
@@ -251,7 +251,7 @@ class CollectivePlanner::Group {
 CollectivePlanner::CollectivePlanner(const Fabric& fabric, CollectiveOptions options)
     : fabric_{&fabric},
       nvlinks_{std::make_unique<const NvLinks>(fabric)},
-      nodes_{std::make_unique<const AlikeNodes>(fabric)},
+      ways_{std::make_unique<PairWays>(fabric, *nvlinks_)},
       options_{std::move(options)} {}
 CollectivePlanner::~CollectivePlanner() = default;
 CollectivePlanner::CollectivePlanner(CollectivePlanner&&) noexcept = default;
@@ -268,15 +268,15 @@ std::size_t CollectivePlanner::NumbersHash::operator()(const std::vector<std::ui
 CollectivePlanner::Group& CollectivePlanner::own_group(std::span<const VertexId> members) const {
   std::unique_ptr<Group>& known = own_[{members.begin(), members.end()}];
   if (!known) {
-    known = std::make_unique<Group>(*fabric_, *nvlinks_, members);
+    known = std::make_unique<Group>(*fabric_, *nvlinks_, *ways_, members);
   }
   return *known;
 }
 
 CollectivePlanner::Group& CollectivePlanner::alike_group(std::span<const VertexId> members) const {
-  std::unique_ptr<Group>& known = alike_[nodes_->signature(members)];
+  std::unique_ptr<Group>& known = alike_[fabric_->alike_nodes().signature(members)];
   if (!known) {
-    known = std::make_unique<Group>(*fabric_, *nvlinks_, members);
+    known = std::make_unique<Group>(*fabric_, *nvlinks_, *ways_, members);
   }
   return *known;
 }
@@ -303,7 +303,7 @@ CollectivePlan CollectivePlanner::plan(const CollectiveRequest& request,
   if (alike.is_hashed()) {
     return best_of(own_group(members), request);
   }
-  move_loads(plan, *nodes_, alike.members(), members);
+  move_loads(plan, fabric_->alike_nodes(), alike.members(), members);
   return plan;
 }
 

@@ -15,8 +15,8 @@
 
 namespace lockstep {
 
-class AlikeNodes;
 class NvLinks;
+class PairWays;
 
 /// Choices that a scenario may fix; NCCL's rule, the least predicted time, makes the others.
 struct CollectiveOptions {
@@ -76,7 +76,7 @@ class CollectivePlanner {
 
   const Fabric* fabric_;
   std::unique_ptr<const NvLinks> nvlinks_;
-  std::unique_ptr<const AlikeNodes> nodes_;
+  std::unique_ptr<PairWays> ways_;
   CollectiveOptions options_;
   mutable Groups alike_;  // the first of each signature
   mutable Groups own_;    // by members, where a hash tells alike groups apart

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "ops/collectives/node_exits.hpp"
 #include "ops/collectives/node_rings.hpp"
 
 namespace lockstep {
@@ -173,26 +174,20 @@ void group_by_node(const Fabric& fabric, std::span<const VertexId> members, Grou
 /// The member of each NIC's node that is nearest to it: of equally near ones the first in order of position,
 /// as NCCL's ncclTopoGetLocalGpu takes the first.
 void find_members_at_nics(const Fabric& fabric, std::span<const VertexId> members, const NodePorts& node,
-                          GroupLayout& layout) {
+                          NodeExits& exits, GroupLayout& layout) {
   std::map<VertexId, int> nearest;
-  const auto latency = [&](int member, VertexId nic) {
-    return fabric.route(members[static_cast<std::size_t>(member)], nic).latency;
-  };
-  const auto crosses_cpu = [&](int member, VertexId nic) {
-    return std::ranges::any_of(
-        fabric.route(members[static_cast<std::size_t>(member)], nic).links, [&](LinkId link) {
-          return fabric.vertices()[fabric.links()[link].to].kind == VertexKind::CpuSocket;
-        });
+  const auto way = [&](int member, VertexId nic) {
+    return exits.way_to(members[static_cast<std::size_t>(member)], nic);
   };
   for (const auto& [member, nic] : node.nic_of) {
     const auto [entry, is_new] = nearest.try_emplace(nic, member);
-    if (!is_new && latency(member, nic) < latency(entry->second, nic)) {
+    if (!is_new && way(member, nic).latency < way(entry->second, nic).latency) {
       entry->second = member;
     }
   }
   for (const auto& [member, nic] : node.nic_of) {
     const bool has_nic = fabric.vertices()[nic].kind == VertexKind::Nic;
-    if (has_nic && !crosses_cpu(nearest.at(nic), nic)) {
+    if (has_nic && !way(nearest.at(nic), nic).crosses_cpu) {
       layout.at_nic[static_cast<std::size_t>(member)] = nearest.at(nic);
     }
   }
@@ -254,18 +249,20 @@ GroupLayout lay_out(const Fabric& fabric, const NvLinks& nvlinks, std::span<cons
     layout.rings = rings_of_node(site, layout.nodes.front(), known);
     return layout;
   }
+  NodeExits exits{fabric};
   std::vector<NodePorts> nodes;
   for (std::size_t node = 0; node < layout.nodes.size(); ++node) {
-    const int other = layout.nodes[node == 0 ? 1 : 0].front();
+    const VertexId other = members[static_cast<std::size_t>(layout.nodes[node == 0 ? 1 : 0].front())];
     nodes.push_back(
         {rings_of_node(site, layout.nodes[node], known), {}, {}, site.all_switched(layout.nodes[node])});
     for (const int member : layout.nodes[node]) {
-      const VertexId nic = site.nic(member, other);
+      const VertexId gpu = members[static_cast<std::size_t>(member)];
+      const VertexId nic = exits.nic_towards(gpu, other).value_or(gpu);
       nodes.back().nic_of[member] = nic;
-      nodes.back().way_to_nic[member] = fabric.route(members[static_cast<std::size_t>(member)], nic).latency;
+      nodes.back().way_to_nic[member] = exits.way_to(gpu, nic).latency;
     }
     if (nodes.back().switched) {
-      find_members_at_nics(fabric, members, nodes.back(), layout);
+      find_members_at_nics(fabric, members, nodes.back(), exits, layout);
     }
   }
   layout.rings = join_nodes(nodes);

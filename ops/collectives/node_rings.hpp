@@ -74,17 +74,6 @@ class GroupSite {
     return {through_memory, way.latency, way.links.size()};
   }
 
-  /// The NIC by which @p member reaches @p other of another node: its vertex, or the GPU itself without one.
-  [[nodiscard]] VertexId nic(int member, int other) const {
-    for (const LinkId link : route(member, other).links) {
-      const VertexId to = fabric_.links()[link].to;
-      if (fabric_.vertices()[to].kind == VertexKind::Nic) {
-        return to;
-      }
-    }
-    return vertex(member);
-  }
-
  private:
   [[nodiscard]] VertexId vertex(int position) const { return members_[static_cast<std::size_t>(position)]; }
 

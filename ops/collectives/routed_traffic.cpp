@@ -6,60 +6,52 @@
 #include <tuple>
 #include <utility>
 
-#include "ops/collectives/comm_route.hpp"
-#include "topology/ecmp.hpp"
-
 namespace lockstep {
 namespace {
 
-/// Bytes of a request to read a line of 128 bytes over those of a packet that writes one: 4 of framing, 16 of
-/// header and 4 of LCRC, and 128 more. A kernel's loads and stores are lines. Source: PCI Express base
-/// specification.
-constexpr double kReadRequest = 24.0 / (24 + 128);
-
-HopClass class_of(const Fabric& fabric, const Route& route) {
-  HopClass worst = HopClass::NvLink;
-  for (const LinkId link : route.links) {
-    const LinkKind kind = fabric.links()[link].kind;
-    const HopClass here = kind == LinkKind::NvLink    ? HopClass::NvLink
-                          : kind == LinkKind::Network ? HopClass::Network
-                                                      : HopClass::Pcie;
-    worst = std::max(worst, here);
-  }
-  return worst;
-}
-
-/// Sorts by sender, receiver and channel. Large groups have a hundred thousand edges, but a sender only has a
-/// few: they are dealt to their senders first.
-std::vector<ChannelEdge> sorted(const std::vector<ChannelEdge>& traffic, int members) {
-  std::vector<std::size_t> first(static_cast<std::size_t>(members) + 1, 0);
+/// The places of @p traffic in the order of sender, receiver and channel. Large groups have millions of
+/// edges, but a sender only has a few: they are dealt to their senders first.
+std::vector<std::uint32_t> order_of(const std::vector<ChannelEdge>& traffic, int members) {
+  std::vector<std::uint32_t> first(static_cast<std::size_t>(members) + 1, 0);
   for (const ChannelEdge& edge : traffic) {
     ++first[static_cast<std::size_t>(edge.src) + 1];
   }
   std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<ChannelEdge> dealt(traffic.size());
-  std::vector<std::size_t> next{first.begin(), first.end() - 1};
-  for (const ChannelEdge& edge : traffic) {
-    dealt[next[static_cast<std::size_t>(edge.src)]++] = edge;
+  std::vector<std::uint32_t> dealt(traffic.size());
+  std::vector<std::uint32_t> next{first.begin(), first.end() - 1};
+  for (std::uint32_t place = 0; place < traffic.size(); ++place) {
+    dealt[next[static_cast<std::size_t>(traffic[place].src)]++] = place;
   }
   for (std::size_t src = 0; src + 1 < first.size(); ++src) {
-    std::sort(dealt.begin() + static_cast<std::ptrdiff_t>(first[src]),
-              dealt.begin() + static_cast<std::ptrdiff_t>(first[src + 1]),
-              [](const ChannelEdge& a, const ChannelEdge& b) {
-                return std::tie(a.dst, a.channel) < std::tie(b.dst, b.channel);
-              });
+    std::sort(
+        dealt.begin() + first[src], dealt.begin() + first[src + 1], [&](std::uint32_t a, std::uint32_t b) {
+          return std::tie(traffic[a].dst, traffic[a].channel) < std::tie(traffic[b].dst, traffic[b].channel);
+        });
   }
   return dealt;
 }
 
-void merge_channels(const std::vector<ChannelEdge>& traffic, std::vector<CommEdge>& edges) {
-  for (const ChannelEdge& edge : traffic) {
+bool is_same_pair(const ChannelEdge& a, const ChannelEdge& b) {
+  return a.src == b.src && a.dst == b.dst;
+}
+
+std::vector<CommEdge> merged_channels(const std::vector<ChannelEdge>& traffic,
+                                      const std::vector<std::uint32_t>& order) {
+  std::size_t pairs = order.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    pairs += is_same_pair(traffic[order[i - 1]], traffic[order[i]]) ? 0 : 1;
+  }
+  std::vector<CommEdge> edges;
+  edges.reserve(pairs);
+  for (const std::uint32_t place : order) {
+    const ChannelEdge& edge = traffic[place];
     if (!edges.empty() && edges.back().src == edge.src && edges.back().dst == edge.dst) {
       edges.back().share += edge.share;
     } else {
       edges.push_back({edge.src, edge.dst, edge.share});
     }
   }
+  return edges;
 }
 
 double busiest(const std::vector<CommEdge>& edges, int members) {
@@ -137,6 +129,7 @@ class LinkSums {
       }
       return loads;
     }
+    loads.reserve(static_cast<std::size_t>(std::ranges::count(is_loaded_, true)));
     for (LinkId link = 0; link < sums_.size(); ++link) {
       if (is_loaded_[link]) {
         loads.push_back({link, sums_[link]});
@@ -166,66 +159,38 @@ class LinkSums {
   std::vector<bool> is_loaded_;
 };
 
-/// Links side by side carry what their bandwidth allows.
-void add_load(LinkSums& load, const Fabric& fabric, std::span<const LinkId> bundle, double share) {
-  if (bundle.size() == 1) {
-    load.add(bundle.front(), share);
-    return;
-  }
-  BytesPerSecond whole;
-  for (const LinkId link : bundle) {
-    whole += fabric.links()[link].bandwidth;
-  }
-  for (const LinkId link : bundle) {
-    load.add(link, share * (fabric.links()[link].bandwidth / whole));
-  }
-}
-
 }  // namespace
 
 bool RoutedTraffic::crosses_network() const {
   return std::ranges::any_of(classes, [](const LoadClass& its) { return its.kind == LinkKind::Network; });
 }
 
-RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks, std::span<const VertexId> members,
-                            const GroupLayout& layout, const std::vector<ChannelEdge>& edges) {
-  // Sorted, so that sums do not depend on the order in which an algorithm lists its edges.
-  const std::vector<ChannelEdge> traffic = sorted(edges, layout.members());
+RoutedTraffic route_traffic(PairWays& ways, const Fabric& fabric, std::span<const VertexId> members,
+                            const GroupLayout& layout, const std::vector<ChannelEdge>& traffic) {
+  // In an order of its own, so that sums do not depend on that in which an algorithm lists its edges.
+  const std::vector<std::uint32_t> order = order_of(traffic, layout.members());
   RoutedTraffic result;
-  merge_channels(traffic, result.edges);
+  result.edges = merged_channels(traffic, order);
   result.busiest_member = busiest(result.edges, layout.members());
   result.busiest_sender = busiest_between_nodes(result.edges, layout);
 
   LinkSums load{fabric.links().size()};
   const ChannelEdge* before = nullptr;
-  Route route;
-  bool is_read = false;
-  bool is_hashed = false;  // channels of one pair may go different ways
-  for (const ChannelEdge& edge : traffic) {
+  const PairWay* way = nullptr;
+  for (const std::uint32_t place : order) {
+    const ChannelEdge& edge = traffic[place];
     const auto src = static_cast<std::size_t>(edge.src);
     const auto dst = static_cast<std::size_t>(edge.dst);
-    const bool is_next_channel = before != nullptr && before->src == edge.src && before->dst == edge.dst;
-    if (!is_next_channel || is_hashed) {
-      const std::uint64_t choices = hashed_choices();
-      route = comm_route(fabric, nvlinks, members[src], members[dst], edge.channel);
-      is_hashed = hashed_choices() != choices;
-    }
-    Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
-    hop.kind = std::max(hop.kind, class_of(fabric, route));
-    if (!is_next_channel) {
-      is_read = is_read_from_host_memory(fabric, nvlinks, members[src], members[dst]);
+    const bool is_next_channel = before != nullptr && is_same_pair(*before, edge);
+    if (!is_next_channel || way->is_hashed) {  // channels of one pair may go different ways
+      way = &ways.between(members[src], members[dst], edge.channel);
     }
     before = &edge;
-    if (is_read) {
-      hop.kind = std::max(hop.kind, HopClass::HostMemory);
-      const VertexId socket = fabric.host_memory_of(members[dst]);
-      for (const LinkId& link : fabric.route(members[dst], socket, edge.channel).links) {
-        add_load(load, fabric, nvlinks.bundle_of(link), kReadRequest * edge.share);
-      }
-    }
-    hop.latency = std::max(hop.latency, route.latency);
-    for (const LinkId& link : route.links) {
-      add_load(load, fabric, nvlinks.bundle_of(link), edge.share);
+    Hop& hop = layout.node_of[src] == layout.node_of[dst] ? result.within_nodes : result.between_nodes;
+    hop.kind = std::max(hop.kind, way->kind);
+    hop.latency = std::max(hop.latency, way->latency);
+    for (const PairLoad& here : way->loads) {
+      load.add(here.link, here.requests * edge.share * here.part);
     }
   }
   result.loads = std::move(load).loads();

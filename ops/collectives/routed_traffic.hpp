@@ -4,12 +4,9 @@
 #include <vector>
 
 #include "ops/collectives/comm_algorithm.hpp"
-#include "ops/collectives/nvlinks.hpp"
+#include "ops/collectives/pair_ways.hpp"
 
 namespace lockstep {
-
-/// The class of a step by the slowest kind of link on its way.
-enum class HopClass : std::uint8_t { NvLink, Pcie, HostMemory, Network };
 
 /// The slowest hop of its kind.
 struct Hop {
@@ -41,10 +38,9 @@ struct RoutedTraffic {
   [[nodiscard]] bool crosses_network() const;
 };
 
-/// Routes every edge by comm_route(src, dst, channel); parallel NVLinks share what crosses one of them. What
-/// a GPU reads from host memory it asks for line by line: the requests load its way up (docs/collectives.md).
-[[nodiscard]] RoutedTraffic route_traffic(const Fabric& fabric, const NvLinks& nvlinks,
+/// Lays every edge over the way of its pair and channel. @param ways those of @p fabric
+[[nodiscard]] RoutedTraffic route_traffic(PairWays& ways, const Fabric& fabric,
                                           std::span<const VertexId> members, const GroupLayout& layout,
-                                          const std::vector<ChannelEdge>& edges);
+                                          const std::vector<ChannelEdge>& traffic);
 
 }  // namespace lockstep

@@ -126,9 +126,9 @@ TEST_F(TwoNodes, WithASlowGpuAreItItsNodeItsRailAndTheRest) {
 /// have one such rank each.
 TEST_F(TwoNodes, WithASlowLinkAreThatRailAndTheRest) {
   std::vector<Link> links{fabric_.links().begin(), fabric_.links().end()};
-  for (Link& link : links) {
-    if (link.name == "node0.nic2->leaf2") {
-      link.bandwidth = 0.5 * link.bandwidth;
+  for (LinkId link = 0; link < links.size(); ++link) {
+    if (fabric_.name_of(link) == "node0.nic2->leaf2") {
+      links[link].bandwidth = 0.5 * links[link].bandwidth;
     }
   }
   const Fabric degraded{{fabric_.vertices().begin(), fabric_.vertices().end()}, std::move(links)};

@@ -39,7 +39,7 @@ class LoneGroups : public ::testing::Test {
       CollectivePlan plan = planner_.plan(request, members);
       if (members.size() == job.ranks.size()) {
         std::erase_if(plan.loads, [&](const LinkLoad& load) {
-          return fabric_.links()[load.link].name.find("nic0") == std::string::npos;
+          return fabric_.name_of(load.link).find("nic0") == std::string::npos;
         });
       }
       return plan;

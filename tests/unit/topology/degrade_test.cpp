@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "tests/support/drawn_cluster.hpp"
 #include "tests/unit/topology/machines.hpp"
 
 namespace lockstep {
@@ -14,8 +15,8 @@ using namespace lockstep::testing;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-const Link& link(const Fabric& fabric, std::string_view name) {
-  return *std::ranges::find(fabric.links(), name, &Link::name);
+const Link& link(const Fabric& fabric, const std::string& name) {
+  return *find_link(fabric, name);
 }
 
 TEST(LinkFault, SlowsTheLinksItNamesAndNoOthers) {

@@ -35,8 +35,9 @@ TEST(Fabric, NamesLinksAfterTheirEndsAndNumbersParallelOnes) {
   drawing.connect(a, b, kNvLink);
   drawing.connect(a, b, kNvLink);
   const Fabric fabric = build(drawing);
-  EXPECT_EQ(fabric.links()[0].name, "node0.gpu0->node0.gpu1");
-  EXPECT_EQ(fabric.links()[2].name, "node0.gpu0->node0.gpu1#2");
+  EXPECT_EQ(fabric.name_of(0), "node0.gpu0->node0.gpu1");
+  EXPECT_EQ(fabric.name_of(1), "node0.gpu1->node0.gpu0");
+  EXPECT_EQ(fabric.name_of(2), "node0.gpu0->node0.gpu1#2");
 }
 
 TEST(Routing, AVertexToItselfCrossesNothing) {

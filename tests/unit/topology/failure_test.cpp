@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "tests/support/drawn_cluster.hpp"
 #include "tests/unit/topology/machines.hpp"
 
 namespace lockstep {
@@ -17,7 +18,7 @@ using ::testing::ThrowsMessage;
 using Names = std::vector<std::string>;
 
 bool has_link(const Fabric& fabric, std::string_view name) {
-  return std::ranges::find(fabric.links(), name, &Link::name) != fabric.links().end();
+  return find_link(fabric, std::string{name}) != nullptr;
 }
 
 // GPU 3 of a node uses NIC 3, on its rail and its PCIe switch, which holds NIC 2 as well.
@@ -52,6 +53,17 @@ TEST(Failure, OfLinksSideBySideOneFails) {
   ASSERT_EQ(broken.links().size(), 2U);
   EXPECT_TRUE(has_link(broken, "gpu0->gpu1"));
   EXPECT_TRUE(has_link(broken, "gpu1->gpu0"));
+}
+
+TEST(Failure, LinksKeepTheNamesThatTheyHad) {
+  Drawing drawing;
+  const VertexId a = drawing.add(gpu(-1, 0));
+  const VertexId b = drawing.add(gpu(-1, 1));
+  drawing.connect(a, b, kNvLink);
+  drawing.connect(a, b, kNvLink);
+  const Fabric broken = without_failed(build(drawing), Names{"gpu0->gpu1"});
+  EXPECT_FALSE(has_link(broken, "gpu0->gpu1"));
+  EXPECT_TRUE(has_link(broken, "gpu0->gpu1#2"));
 }
 
 TEST(Failure, PatternsNameManyAndLeaveOtherKindsAlone) {

@@ -7,9 +7,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/yaml_reader.hpp"
+#include "tests/support/drawn_cluster.hpp"
 #include "tests/unit/topology/machines.hpp"
-#include "topology/cluster_spec.hpp"
 #include "topology/layout.hpp"
 #include "topology/render_dot.hpp"
 #include "topology/render_svg.hpp"
@@ -19,19 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct TreeFile {
-  Named<ClusterSpec> cluster;
-
-  template <class Visitor>
-  static void describe(Visitor& key, TreeFile& file) {
-    key.required("cluster", file.cluster, "the machine");
-  }
-};
-
 Fabric tree(const std::string& network, const std::string& nodes = "dgx_a100 x 8") {
-  const std::string text =
-      "cluster: { nodes: [" + nodes + "], network: { shape: fat_tree, " + network + " } }";
-  return read_text<TreeFile>(text, "tree.yaml").cluster->fabric();
+  return testing::drawn_cluster("{ nodes: [" + nodes + "], network: { shape: fat_tree, " + network + " } }");
 }
 
 std::string tree_complaint(const std::string& network) {
@@ -50,8 +38,8 @@ std::ptrdiff_t switches(const Fabric& fabric, const std::string& tier) {
 }
 
 BytesPerSecond width(const Fabric& fabric, const std::string& link) {
-  const auto found = std::ranges::find(fabric.links(), link, &Link::name);
-  return found == fabric.links().end() ? BytesPerSecond{0} : found->bandwidth;
+  const Link* found = testing::find_link(fabric, link);
+  return found == nullptr ? BytesPerSecond{0} : found->bandwidth;
 }
 
 VertexId called(const Fabric& fabric, const std::string& name) {

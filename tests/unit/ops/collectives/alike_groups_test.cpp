@@ -62,7 +62,7 @@ TEST(AlikeGroups, AreNotAlikeWhereALinkIsSlower) {
   hurt->bandwidth = 1_GBps;
   const Fabric fabric{{whole.vertices().begin(), whole.vertices().end()}, links};
   expect_plans_of_fresh_planners(fabric);
-  const AlikeNodes nodes{fabric};
+  const AlikeNodes& nodes = fabric.alike_nodes();
   const auto gpus = fabric.gpus();
   EXPECT_NE(nodes.signature(gpus.subspan(0, 4)), nodes.signature(gpus.subspan(4, 4)));
   EXPECT_EQ(nodes.signature(gpus.subspan(0, 4)), nodes.signature(gpus.subspan(8, 4)));
