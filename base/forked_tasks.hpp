@@ -25,7 +25,7 @@ struct EndedTask {
   std::string said;      ///< what it wrote to standard error
 };
 
-/// What a child wrote.
+/// The output of a child.
 struct ChildOutput {
   std::string printed;  ///< to standard output
   std::string said;     ///< to standard error
@@ -52,7 +52,8 @@ class ForkedTasks {
 
   [[nodiscard]] std::size_t running() const { return children_.size(); }
 
-  /// What the running child of @p task has flushed so far. @throws std::out_of_range when it does not run
+  /// Output that the running child of @p task has flushed so far. @throws std::out_of_range when it does not
+  /// run
   [[nodiscard]] ChildOutput output_of(std::size_t task) const;
 
   /// The signal that asks to stop, this process or by Ctrl-C a child; 0 while there is none.

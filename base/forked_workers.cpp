@@ -21,7 +21,7 @@ std::string part_of(const std::string& text, off_t begin, off_t end) {
 
 }  // namespace
 
-/// What is known of a task. Its child writes it, and hands it over by `state`.
+/// The state of a task. Its child writes it, and hands it over by `state`.
 struct ForkedWorkers::Slot {
   enum class State : std::uint8_t { Open, Taken, Done };
   /// Places in the child's output.

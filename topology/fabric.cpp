@@ -130,7 +130,7 @@ class Fabric::Graph {
   Router router;
 
  private:
-  /// What comes after them relies on what is checked here. @return how many vertices there are
+  /// Links that leave a vertex are counted on what is checked here. @return how many vertices there are
   std::size_t checked() {
     check_vertices(vertices);
     check_links(vertices, links);

@@ -33,9 +33,9 @@ class NodeExits {
 
   const Fabric& fabric_;
   const AlikeNodes& nodes_;
-  std::unordered_map<std::uint64_t, std::uint32_t>
-      nics_;                                     // number in the node, by class of GPU and the other
-  std::unordered_map<std::uint64_t, Way> ways_;  // by both classes
+  /// Numbers in the node, by the class of the GPU and the other one.
+  std::unordered_map<std::uint64_t, std::uint32_t> nics_;
+  std::unordered_map<std::uint64_t, Way> ways_;  ///< by both classes
 };
 
 }  // namespace lockstep

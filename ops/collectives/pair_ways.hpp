@@ -14,7 +14,7 @@ namespace lockstep {
 /// The class of a step by the slowest kind of link on its way.
 enum class HopClass : std::uint8_t { NvLink, Pcie, HostMemory, Network };
 
-/// What a message from one GPU to another puts on a link.
+/// The load that a message from one GPU to another puts on a link.
 struct PairLoad {
   LinkId link = 0;
   double requests = 1;  ///< share of its bytes that are sent, less than 1 where they are asked for
