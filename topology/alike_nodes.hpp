@@ -36,7 +36,11 @@ class AlikeNodes {
   [[nodiscard]] LinkId link_at(std::uint32_t node, std::uint32_t number) const {
     return nodes_[node].links[number];
   }
-  [[nodiscard]] bool has_copies(std::uint32_t node) const { return kinds_[nodes_[node].kind].nodes > 1; }
+  /// Whether @p device is in a node that has copies.
+  [[nodiscard]] bool has_copies(VertexId device) const {
+    const std::uint32_t node = vertices_[device].node;
+    return node != kOutside && kinds_[nodes_[node].kind].nodes > 1;
+  }
 
   /// The first nodes of each kind, @p most of it, and all that is outside: a machine in which everything
   /// holds that holds of so many nodes at once.

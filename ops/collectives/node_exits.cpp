@@ -12,7 +12,7 @@ std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) {
 }  // namespace
 
 std::optional<VertexId> NodeExits::nic_towards(VertexId gpu, VertexId other) {
-  if (!has_copies(gpu)) {
+  if (!nodes_.has_copies(gpu)) {
     return routed_nic(gpu, other);
   }
   const std::uint64_t key = pair_of(nodes_.class_of(gpu), other);
@@ -29,7 +29,7 @@ std::optional<VertexId> NodeExits::nic_towards(VertexId gpu, VertexId other) {
 }
 
 NodeExits::Way NodeExits::way_to(VertexId gpu, VertexId nic) {
-  if (!has_copies(gpu) || nodes_.place_of_device(gpu).node != nodes_.place_of_device(nic).node) {
+  if (!nodes_.has_copies(gpu) || nodes_.place_of_device(gpu).node != nodes_.place_of_device(nic).node) {
     return routed_way(gpu, nic);
   }
   const std::uint64_t key = pair_of(nodes_.class_of(gpu), nodes_.class_of(nic));
@@ -61,11 +61,6 @@ NodeExits::Way NodeExits::routed_way(VertexId gpu, VertexId nic) const {
     way.crosses_cpu |= fabric_.vertices()[fabric_.links()[link].to].kind == VertexKind::CpuSocket;
   }
   return way;
-}
-
-bool NodeExits::has_copies(VertexId device) const {
-  const std::uint32_t node = nodes_.place_of_device(device).node;
-  return node != AlikeNodes::kOutside && nodes_.has_copies(node);
 }
 
 }  // namespace lockstep

@@ -29,7 +29,6 @@ class NodeExits {
  private:
   [[nodiscard]] std::optional<VertexId> routed_nic(VertexId gpu, VertexId other) const;
   [[nodiscard]] Way routed_way(VertexId gpu, VertexId nic) const;
-  [[nodiscard]] bool has_copies(VertexId device) const;
 
   const Fabric& fabric_;
   const AlikeNodes& nodes_;

@@ -31,7 +31,7 @@ HopClass class_of(const Fabric& fabric, const Route& route) {
 }  // namespace
 
 const PairWay& PairWays::between(VertexId from, VertexId to, std::uint64_t flow) {
-  if (!has_images(from, to)) {
+  if (!nodes_.has_copies(from) && !nodes_.has_copies(to)) {
     return latest_ = routed(from, to, flow);
   }
   const bool one_node = nodes_.place_of_device(from).node == nodes_.place_of_device(to).node;
@@ -47,14 +47,6 @@ const PairWay& PairWays::between(VertexId from, VertexId to, std::uint64_t flow)
     patterns_.emplace(key, pattern_of(latest_, from, to));
   }
   return latest_;
-}
-
-bool PairWays::has_images(VertexId from, VertexId to) const {
-  const auto is_in_a_copy = [this](VertexId end) {
-    const std::uint32_t node = nodes_.place_of_device(end).node;
-    return node != AlikeNodes::kOutside && nodes_.has_copies(node);
-  };
-  return is_in_a_copy(from) || is_in_a_copy(to);
 }
 
 PairWay PairWays::routed(VertexId from, VertexId to, std::uint64_t flow) const {

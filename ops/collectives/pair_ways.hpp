@@ -57,7 +57,6 @@ class PairWays {
     bool is_hashed = false;  ///< then there are no loads: each pair has its own
   };
 
-  [[nodiscard]] bool has_images(VertexId from, VertexId to) const;
   [[nodiscard]] PairWay routed(VertexId from, VertexId to, std::uint64_t flow) const;
   void add_loads(PairWay& way, std::span<const LinkId> links, double requests) const;
   [[nodiscard]] Pattern pattern_of(const PairWay& way, VertexId from, VertexId to) const;

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// The same machine, whose nodes differ in what nobody asks for: no node is another one's copy.
+/// Gives the sockets of each node of @p fabric another memory, so that no node is another one's copy.
 Fabric with_nodes_unlike(const Fabric& fabric) {
   std::vector<Vertex> vertices{fabric.vertices().begin(), fabric.vertices().end()};
   for (Vertex& vertex : vertices) {
@@ -28,9 +28,9 @@ std::uint32_t node_of(const Fabric& fabric, std::size_t gpu) {
 TEST(AlikeNodes, AreCopiesWithTheSameLinksToTheSameSwitches) {
   const Fabric fabric = testing::drawn_cluster("{ nodes: [dgx_a100 x 2, dgx1v], network: { spines: 0 } }");
   const AlikeNodes& nodes = fabric.alike_nodes();
-  EXPECT_TRUE(nodes.has_copies(node_of(fabric, 0)));
-  EXPECT_TRUE(nodes.has_copies(node_of(fabric, 8)));
-  EXPECT_FALSE(nodes.has_copies(node_of(fabric, 16)));
+  EXPECT_TRUE(nodes.has_copies(fabric.gpus()[0]));
+  EXPECT_TRUE(nodes.has_copies(fabric.gpus()[8]));
+  EXPECT_FALSE(nodes.has_copies(fabric.gpus()[16]));
   const auto gpus = fabric.gpus();
   EXPECT_EQ(nodes.class_of(gpus[3]), nodes.class_of(gpus[11]));
   EXPECT_NE(nodes.class_of(gpus[3]), nodes.class_of(gpus[12]));
@@ -50,7 +50,7 @@ TEST(AlikeNodes, HaveThePeersThatEachWouldHaveAlone) {
   for (const char* cluster : {"dgx1v x 3", "a100_pcie_pairs x 3", "polaris x 3"}) {
     const Fabric copies = testing::drawn_cluster(cluster);
     const Fabric unlike = with_nodes_unlike(copies);
-    ASSERT_FALSE(unlike.alike_nodes().has_copies(node_of(unlike, 0)));
+    ASSERT_FALSE(unlike.alike_nodes().has_copies(unlike.gpus()[0]));
     for (const std::size_t used : {0U, 2U, 6U, 10U, 20U}) {
       PeerAccess access{{}, {}, used};
       access.gpus.resize(copies.gpus().size());

@@ -43,25 +43,24 @@ TEST(Failure, ALinkFailsInBothDirections) {
   EXPECT_EQ(broken.links().size(), sound.links().size() - 2);
 }
 
-TEST(Failure, OfLinksSideBySideOneFails) {
+Fabric two_links_side_by_side() {
   Drawing drawing;
   const VertexId a = drawing.add(gpu(-1, 0));
   const VertexId b = drawing.add(gpu(-1, 1));
   drawing.connect(a, b, kNvLink);
   drawing.connect(a, b, kNvLink);
-  const Fabric broken = without_failed(build(drawing), Names{"gpu0->gpu1#2"});
+  return build(drawing);
+}
+
+TEST(Failure, OfLinksSideBySideOneFails) {
+  const Fabric broken = without_failed(two_links_side_by_side(), Names{"gpu0->gpu1#2"});
   ASSERT_EQ(broken.links().size(), 2U);
   EXPECT_TRUE(has_link(broken, "gpu0->gpu1"));
   EXPECT_TRUE(has_link(broken, "gpu1->gpu0"));
 }
 
 TEST(Failure, LinksKeepTheNamesThatTheyHad) {
-  Drawing drawing;
-  const VertexId a = drawing.add(gpu(-1, 0));
-  const VertexId b = drawing.add(gpu(-1, 1));
-  drawing.connect(a, b, kNvLink);
-  drawing.connect(a, b, kNvLink);
-  const Fabric broken = without_failed(build(drawing), Names{"gpu0->gpu1"});
+  const Fabric broken = without_failed(two_links_side_by_side(), Names{"gpu0->gpu1"});
   EXPECT_FALSE(has_link(broken, "gpu0->gpu1"));
   EXPECT_TRUE(has_link(broken, "gpu0->gpu1#2"));
 }
